@@ -1,0 +1,80 @@
+"""An event-sourced journal: every mutation is an event in a JSONL log, state is a fold of them.
+
+    import journal
+
+    with journal.init("run") as j:
+        j.append("set", {"path": "/phase", "value": "plan"})
+    with journal.open("run") as j:
+        j.state                       # {"phase": "plan"}
+
+`import journal` loads the ground floor only (errors, events, the log); `open` and `init` bring the
+engine with the projections.
+"""
+
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+# The ground floor, complete: whoever reads a log without the engine finds everything loaded.
+from journal import codec, config, durable, keys, recovery, segment, witness
+from journal.errors import (
+    Conflict,
+    Corrupt,
+    Drift,
+    JournalError,
+    Locked,
+    ProjectionError,
+    UnsupportedFormat,
+    UsageError,
+)
+from journal.event import Draft, Event
+from journal.log.history import History
+
+if TYPE_CHECKING:
+    from journal.engine import Engine
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Conflict",
+    "Corrupt",
+    "Draft",
+    "Drift",
+    "Engine",
+    "Event",
+    "History",
+    "JournalError",
+    "Locked",
+    "ProjectionError",
+    "UnsupportedFormat",
+    "UsageError",
+    "codec",
+    "config",
+    "durable",
+    "init",
+    "keys",
+    "open",
+    "recovery",
+    "segment",
+    "witness",
+]
+
+
+def open(path: str | Path, **options: Any) -> "Engine":
+    """Open the journal in the folder `path`; see `journal.engine.opening.open_journal`.
+
+    Options: read_only, projection, durability, lock_timeout_s, on_message, clock.
+    """
+    # The one upward edge: the engine is loaded when it is first wanted, not by `import journal`.
+    engine: Engine = importlib.import_module("journal.engine").open_journal(path, **options)
+    return engine
+
+
+def init(path: str | Path, **options: Any) -> "Engine":
+    """Make a journal in the folder `path` and open it; see `journal.engine.opening.init_journal`.
+
+    Options: projection, durability, views_every_ms, view_files, time, lock_timeout_s,
+    on_message, clock.
+    """
+    engine: Engine = importlib.import_module("journal.engine").init_journal(path, **options)
+    return engine

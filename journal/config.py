@@ -1,0 +1,153 @@
+"""`journal.yaml`: what a journal is for and how it wants to be kept; people may edit it.
+
+    format: 1
+    id: 5f0c6e2b9d4a4c0f8a1b2c3d4e5f6071
+    projection: document
+    durability: always
+    views: {every_ms: 0, files: {state: state.json}}
+    snapshots: {log_ratio: 4.0, min_bytes: 65536, keep: 1000}
+
+I1  `init` writes it last: a folder with a log and without it is an unfinished `init`.
+I2  For format and id the log's first event wins; for all else this file does.
+I3  An unknown key or a value of the wrong type is an error that names it; nothing is guessed.
+"""
+
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from journal import durable
+from journal.errors import Corrupt, JournalError, UnsupportedFormat
+from journal.event import FORMAT
+
+FILE_NAME = "journal.yaml"
+_HEAD = """\
+# A journal: the log in log/ is the only truth; every other file can be rebuilt from it.
+# durability: always (each append is on disk when it returns), batch (at most batch_ms later),
+# or os (when the operating system likes).
+"""
+
+Durability = Literal["always", "batch", "os"]
+
+
+class ViewsConfig(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How often views are written (0: with every append) and where they lie.
+
+    `files` maps a view's name to its path, relative to the journal folder; `targets` maps the
+    name of a view that is a symlink to the file it is known to lead to.
+    """
+
+    every_ms: int = 0
+    files: dict[str, str] = {}
+    targets: dict[str, str] = {}
+
+
+class SnapshotsConfig(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """When the engine takes snapshots by itself, and how many of those it keeps.
+
+    One is due when the log has grown by `log_ratio` times the newest one's size, and by
+    `min_bytes`; beyond `keep` the older ones are thinned evenly.
+    """
+
+    log_ratio: float = 4.0
+    min_bytes: int = 64 << 10
+    keep: int = 1000
+
+
+class Config(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """What `journal.yaml` says."""
+
+    format: int = FORMAT
+    id: str
+    projection: str = "document"
+    durability: Durability = "always"
+    batch_ms: int = 100
+    segment_bytes: int = 64 << 20
+    views: ViewsConfig = msgspec.field(default_factory=ViewsConfig)
+    snapshots: SnapshotsConfig = msgspec.field(default_factory=SnapshotsConfig)
+
+
+def read(folder: Path) -> Config:
+    """Read `journal.yaml` of a journal folder.
+
+    Raises `JournalError` where there is no journal or an unfinished one, `UnsupportedFormat`, and
+    `Corrupt` with line or key for anything that is not as in this file's docstring.
+    """
+    path = folder / FILE_NAME
+    try:
+        raw = durable.read_file(path)
+    except FileNotFoundError:
+        raise _no_journal(folder) from None
+    found = _parse(path, raw)
+    number = found.get("format", FORMAT)
+    if number != FORMAT:
+        raise UnsupportedFormat(path=path, found=number)
+    try:
+        config = msgspec.convert(found, Config)
+    except msgspec.ValidationError as error:
+        raise Corrupt(str(error), path=path, advice=_HOW_TO_MEND) from error
+    _check(path, config)
+    return config
+
+
+_HOW_TO_MEND = "Mend the file by hand; the log is not touched by what stands there."
+
+
+def _no_journal(folder: Path) -> JournalError:
+    if not folder.exists():
+        return JournalError(
+            f"{folder}: there is no such folder",
+            advice=f"`journal init {folder}` makes a journal there.",
+        )
+    if (folder / "log").is_dir():
+        return JournalError(
+            f"{folder}: {FILE_NAME} is missing, so this journal was not finished or lost it",
+            advice=f"`journal init {folder}` completes it; the log stays as it is.",
+        )
+    return JournalError(
+        f"{folder}: no journal here (no {FILE_NAME})",
+        advice=f"`journal init {folder}` makes one.",
+    )
+
+
+def _parse(path: Path, raw: bytes) -> dict[str, Any]:
+    import yaml
+
+    try:
+        found = yaml.safe_load(raw.decode())
+    except UnicodeDecodeError as error:
+        raise Corrupt("not UTF-8", path=path, offset=error.start, advice=_HOW_TO_MEND) from error
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else None
+        raise Corrupt(
+            error.problem or "not YAML", path=path, line=line, advice=_HOW_TO_MEND
+        ) from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise Corrupt(str(error) or "not YAML", path=path, advice=_HOW_TO_MEND) from error
+    if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
+        raise Corrupt("a mapping of settings is expected", path=path, advice=_HOW_TO_MEND)
+    return found
+
+
+def _check(path: Path, config: Config) -> None:
+    bounds = {
+        "batch_ms": config.batch_ms >= 1,
+        "segment_bytes": config.segment_bytes >= 1,
+        "views.every_ms": config.views.every_ms >= 0,
+        "snapshots.log_ratio": config.snapshots.log_ratio > 0,
+        "snapshots.min_bytes": config.snapshots.min_bytes >= 0,
+        "snapshots.keep": config.snapshots.keep >= 1,
+    }
+    for key, fits in bounds.items():
+        if not fits:
+            raise Corrupt(f"{key} is out of its range", path=path, advice=_HOW_TO_MEND)
+
+
+def write(folder: Path, config: Config) -> None:
+    """Write `journal.yaml`, durably (I1)."""
+    import yaml
+
+    found = msgspec.to_builtins(config)
+    text = yaml.safe_dump(found, sort_keys=False, allow_unicode=True, default_flow_style=False)
+    durable.write_file(folder / FILE_NAME, (_HEAD + text).encode())

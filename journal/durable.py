@@ -1,0 +1,392 @@
+"""The one module that makes bytes durable: it alone syncs, replaces, truncates, links and locks.
+
+I1  A name is opened without following a symlink, without waiting for a FIFO, and only if it is a
+    regular file; a file that we write has one link.
+I2  A new file appears whole: written under a temporary name in its own folder, renamed after.
+    Where it must survive a power cut, the file is synced before the rename and the folder after.
+I3  After a failed sync nothing is retried: the kernel reports a lost write once and then forgets
+    it (a second sync returns 0 over lost bytes). The caller must stop acknowledging.
+I4  A write that cannot be finished is taken back: the file ends where it ended before.
+I5  Locks are the kernel's, on a folder that is never deleted, and vanish with the process.
+
+It does not know what the bytes mean.
+"""
+
+import contextlib
+import errno
+import os
+import random
+import secrets
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+from journal.errors import Locked
+
+try:
+    import fcntl
+except ImportError:  # Windows: reading works, a lock cannot be had (see `FolderLock`).
+    fcntl = None  # type: ignore[assignment]
+
+PRIVATE_FILE = 0o600
+PRIVATE_FOLDER = 0o700
+CLOSED_FILE = 0o444
+
+_SAFE = (
+    getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+_TEMPORARY = ".journal-tmp"
+_REPLACE_TRIES = 5
+_REPLACE_WAIT_S = 0.01
+
+
+# --- opening and reading -------------------------------------------------------------------------
+
+
+def open_file(path: str | os.PathLike[str], *, write: bool = False) -> int:
+    """Open an existing regular file (I1) and return its descriptor.
+
+    Raises `OSError` with the path: a symlink (ELOOP), a folder (EISDIR), anything else that is
+    not a regular file (EINVAL) or, for writing, more than one link (EMLINK).
+    """
+    fd = os.open(path, (os.O_RDWR if write else os.O_RDONLY) | _SAFE)
+    try:
+        _check_regular(os.fstat(fd), path, write=write)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _check_regular(found: os.stat_result, path: str | os.PathLike[str], *, write: bool) -> None:
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "is a folder, a file is expected", os.fspath(path))
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, "is not a regular file", os.fspath(path))
+    if write and found.st_nlink != 1:
+        why = f"has {found.st_nlink} hard links; a file that the journal writes has one"
+        raise OSError(errno.EMLINK, why, os.fspath(path))
+
+
+def read_file(path: str | os.PathLike[str]) -> bytes:
+    """Return the bytes of a regular file (I1)."""
+    return read_with_stat(path)[0]
+
+
+def read_with_stat(path: str | os.PathLike[str]) -> tuple[bytes, os.stat_result]:
+    """Return the bytes of a regular file (I1) and its stat as it was when they were read."""
+    fd = open_file(path)
+    try:
+        found = os.fstat(fd)
+        return read_range(fd, 0, None), found
+    finally:
+        os.close(fd)
+
+
+def read_range(fd: int, start: int, end: int | None) -> bytes:
+    """Return the bytes from `start` up to `end` (exclusive; None: to the end of the file).
+
+    Never mmap: a file that gets shorter under a mapping kills the reader.
+    """
+    if end is None:
+        end = os.fstat(fd).st_size
+    wanted = max(0, end - start)
+    piece = os.pread(fd, wanted, start)
+    if len(piece) == wanted or not piece:
+        return piece
+    pieces = [piece]
+    while piece:
+        start += len(piece)
+        piece = os.pread(fd, end - start, start)
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+# --- writing -------------------------------------------------------------------------------------
+
+
+def make_folder(path: str | os.PathLike[str], *, mode: int = PRIVATE_FOLDER) -> None:
+    """Make a folder and sync the folder it appears in; those above it get the usual mode."""
+    target = Path(path)
+    if target.is_dir():
+        return
+    if target.parent != target:
+        make_folder(target.parent, mode=0o777)
+    with contextlib.suppress(FileExistsError):
+        target.mkdir(mode=mode)
+        sync_folder(target.parent)
+
+
+def write_at(fd: int, data: bytes | memoryview, offset: int) -> None:
+    """Write all of `data` at `offset`; a short write is continued until the kernel says why."""
+    written = os.pwrite(fd, data, offset)
+    if written == len(data):
+        return
+    rest = memoryview(data)
+    while written < len(rest):
+        count = os.pwrite(fd, rest[written:], offset + written)
+        if count == 0:
+            raise OSError(errno.EIO, "the kernel wrote nothing and gave no reason")
+        written += count
+
+
+def extend(fd: int, data: bytes | bytearray, offset: int) -> None:
+    """Append `data` to a file that ends at `offset`, or leave it ending there (I4)."""
+    try:
+        write_at(fd, memoryview(data), offset)
+    except BaseException:
+        truncate(fd, offset)
+        raise
+
+
+def append_to(path: str | os.PathLike[str], data: bytes, *, line_end: bool) -> os.stat_result:
+    """Append to an existing file with O_APPEND, unsynced; return its stat.
+
+    `line_end` puts an LF first where the file's last byte is none. One write, so that others who
+    append in the same way are never overwritten; a short one is reported as `OSError`.
+    """
+    fd = os.open(path, os.O_RDWR | os.O_APPEND | _SAFE)
+    try:
+        found = os.fstat(fd)
+        _check_regular(found, path, write=True)
+        if line_end and found.st_size and os.pread(fd, 1, found.st_size - 1) != b"\n":
+            data = b"\n" + data
+        if os.write(fd, data) != len(data):
+            raise OSError(errno.ENOSPC, "only a part of the lines could be appended", path)
+        return os.fstat(fd)
+    finally:
+        os.close(fd)
+
+
+def truncate(fd: int, size: int) -> None:
+    """Cut the file to `size` bytes and make that durable."""
+    os.ftruncate(fd, size)
+    sync(fd)
+
+
+def sync(fd: int) -> None:
+    """Put the file's bytes on disk (I3)."""
+    if sys.platform == "darwin":
+        fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
+    else:
+        os.fdatasync(fd)
+
+
+def sync_folder(path: str | os.PathLike[str]) -> None:
+    """Put the names in a folder on disk."""
+    fd = os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0))
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+class Replacement:
+    """A whole new file beside `path`, under a name that nobody can plant, to be renamed over it.
+
+    `stat` is what the file will have once it stands there: a rename changes neither inode nor
+    time. Leave it either by `commit` or by `discard`.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        data: bytes,
+        *,
+        mode: int = PRIVATE_FILE,
+        owner: tuple[int, int] | None = None,
+        synced: bool,
+    ) -> None:
+        """Write `data` under the temporary name; `synced` puts it on disk before any rename."""
+        self.path = os.fspath(path)
+        self._synced = synced
+        folder, name = os.path.split(self.path)
+        self._temporary = os.path.join(folder, f".{name}.{secrets.token_hex(8)}{_TEMPORARY}")
+        fd = os.open(self._temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | _SAFE, PRIVATE_FILE)
+        try:
+            write_at(fd, data, 0)
+            if owner is not None:
+                _give(fd, owner)
+            if mode != PRIVATE_FILE:
+                os.fchmod(fd, mode)
+            if synced:
+                # fsync, not fdatasync: the mode of a closed segment must survive with its bytes.
+                os.fsync(fd)
+            self.stat = os.fstat(fd)
+        except BaseException:
+            self.discard()
+            raise
+        finally:
+            os.close(fd)
+
+    def commit(self) -> None:
+        """Rename it over `path`; where it was to be synced, the folder is synced too.
+
+        A rename that is refused while a reader holds the file open (as some systems do) is tried
+        again for a short while. The temporary file is gone whatever happens.
+        """
+        try:
+            for tries_left in range(_REPLACE_TRIES - 1, -1, -1):
+                try:
+                    os.replace(self._temporary, self.path)
+                    break
+                except PermissionError:
+                    if not tries_left:
+                        raise
+                    time.sleep(_REPLACE_WAIT_S)
+        except BaseException:
+            self.discard()
+            raise
+        if self._synced:
+            sync_folder(os.path.dirname(self.path) or ".")
+
+    def discard(self) -> None:
+        """Remove the temporary file."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._temporary)
+
+
+def _give(fd: int, owner: tuple[int, int]) -> None:
+    """Keep the owner of the file that is replaced, where we may."""
+    if owner == (os.getuid(), os.getgid()):
+        return
+    with contextlib.suppress(PermissionError):
+        os.fchown(fd, *owner)
+
+
+def write_file(
+    path: str | os.PathLike[str], data: bytes, *, mode: int = PRIVATE_FILE, synced: bool = True
+) -> os.stat_result:
+    """Make or replace a whole file (I2) and return its stat."""
+    new = Replacement(path, data, mode=mode, synced=synced)
+    new.commit()
+    return new.stat
+
+
+def close_file(fd: int) -> None:
+    """Take away everybody's right to write the file: a closed segment."""
+    os.fchmod(fd, CLOSED_FILE)
+
+
+def is_closed(found: os.stat_result) -> bool:
+    """Say whether nobody has the right to write the file."""
+    return not found.st_mode & 0o222
+
+
+def link_aside(path: str | os.PathLike[str], folder: str | os.PathLike[str], name: str) -> Path:
+    """Give the file a second name in `folder`, durably; an equal name there is taken as done."""
+    make_folder(folder)
+    target = Path(folder) / name
+    with contextlib.suppress(FileExistsError):
+        os.link(path, target, follow_symlinks=False)
+    sync_folder(folder)
+    return target
+
+
+def remove(path: str | os.PathLike[str]) -> None:
+    """Remove a file and make that durable."""
+    os.unlink(path)
+    sync_folder(os.path.dirname(os.fspath(path)) or ".")
+
+
+def remove_leftovers(folder: str | os.PathLike[str], name: str = "") -> int:
+    """Remove what a killed `Replacement` left in `folder` (of `name` only, if given); count them.
+
+    A crash here is safe: nothing ever reads a temporary name.
+    """
+    removed = 0
+    prefix = f".{name}." if name else "."
+    for entry in os.listdir(folder):
+        if entry.startswith(prefix) and entry.endswith(_TEMPORARY):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(os.path.join(folder, entry))
+                removed += 1
+    return removed
+
+
+# --- locking -------------------------------------------------------------------------------------
+
+
+class FolderLock:
+    """The kernel's exclusive `flock` on a folder (I5): across processes, not between threads."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Open the folder; raises `OSError` where locks are not supported."""
+        self.path = os.fspath(path)
+        if fcntl is None:
+            raise OSError(
+                errno.ENOSYS, "this system has no flock; open the journal read-only", self.path
+            )
+        self._fd = os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | os.O_CLOEXEC)
+
+    def acquire(self, timeout_s: float) -> None:
+        """Take the lock; raises `Locked` after `timeout_s` seconds.
+
+        Asking again after short random waits keeps many writers fair; a waiting call that the
+        kernel queues could not be given up.
+        """
+        if self._try():
+            return
+        deadline = time.monotonic() + timeout_s
+        wait_s = 0.00005
+        while not self._try():
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                raise Locked(
+                    f"{self.path}: locked by another process for {timeout_s:g} s",
+                    path=self.path,
+                    timeout_s=timeout_s,
+                    advice="Wait for it, or give a longer lock timeout.",
+                )
+            time.sleep(min(wait_s * random.uniform(0.5, 1.5), left_s))
+            wait_s = min(wait_s * 1.5, 0.002)
+
+    def _try(self) -> bool:
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            raise OSError(
+                error.errno,
+                f"locks are not supported here ({error.strerror}); a journal that is written "
+                "needs a local file system",
+                self.path,
+            ) from error
+        return True
+
+    def release(self) -> None:
+        """Give the lock back."""
+        fcntl.flock(self._fd, fcntl.LOCK_UN)
+
+    @contextlib.contextmanager
+    def held(self, timeout_s: float) -> Iterator[None]:
+        """Hold the lock for a block."""
+        self.acquire(timeout_s)
+        try:
+            yield
+        finally:
+            self.release()
+
+    def close(self) -> None:
+        """Close the descriptor; safe to call again."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def __enter__(self) -> "FolderLock":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,131 @@
+"""An event as it stands in the log, a draft of one, and their times.
+
+I1  Members stand in one order: seq, time, type, actor, data, id, cause, part, unsynced, crc.
+I2  A time is UTC with milliseconds, `2026-03-01T14:45:00.000Z`, 24 characters, so that times
+    compare as text.
+I3  Types that start with `journal.` are the engine's; nobody else may append them.
+
+This file reads and writes no bytes of a log; see `journal.codec` and `journal.segment`.
+"""
+
+import functools
+import time as clock
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from journal.errors import UsageError
+
+FORMAT = 1
+ENGINE_PREFIX = "journal."
+
+CREATED = "journal.created"
+ROTATED = "journal.rotated"
+FORKED = "journal.forked"
+RECOVERED = "journal.recovered"
+LOST = "journal.lost"
+CHECKPOINT = "journal.checkpoint"
+PRUNED = "journal.pruned"
+TAKEN_OVER = "journal.taken_over"
+ADOPTED = "journal.adopted"
+RESTORED = "journal.restored"
+REPAIRED = "journal.repaired"
+
+CARRIES_STATE = frozenset({TAKEN_OVER, ADOPTED, RESTORED, REPAIRED})
+"""The engine events that `fold` applies itself, for every projection alike."""
+
+Clock = Callable[[], int]
+"""Milliseconds since 1970-01-01T00:00:00Z."""
+
+EARLIEST_TIME = "0001-01-01T00:00:00.000Z"
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One event of the log.
+
+    `seq` counts from 1; `time` as in I2; `data` is a JSON value that belongs to the caller;
+    `id` is the caller's idempotency key; `cause` the seq that caused it (0: none); `part` is
+    (k, n), line k of the n lines of one append; `unsynced` how many lines before this append its
+    writer did not know to be on disk; `crc` eight hexadecimal digits (see `journal.codec`).
+    """
+
+    seq: int
+    time: str
+    type: str
+    actor: str = ""
+    data: Any
+    id: str = ""
+    cause: int = 0
+    part: tuple[int, int] = (1, 1)
+    unsynced: int = 0
+    crc: str = ""
+
+    @property
+    def proves_synced(self) -> int:
+        """The seq up to which this line, if good, proves that everything was on disk."""
+        return self.seq - self.part[0] - self.unsynced
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """An event that has no seq yet. `time` is empty unless history from elsewhere brings its own.
+
+    `data` is a JSON value or the typed struct of an event.
+    """
+
+    type: str
+    data: Any
+    actor: str = ""
+    id: str = ""
+    cause: int = 0
+    time: str = ""
+
+
+def is_engine_type(event_type: str) -> bool:
+    """Say whether `event_type` is one of the engine's own."""
+    return event_type.startswith(ENGINE_PREFIX)
+
+
+def now_ms() -> int:
+    """Milliseconds since 1970, by the machine's clock."""
+    return clock.time_ns() // 1_000_000
+
+
+def format_time(time_ms: int) -> str:
+    """Write milliseconds since 1970 as a time of I2; years outside 1 … 9999 are cut to them."""
+    second, millisecond = divmod(time_ms, 1000)
+    return f"{_format_second(second)}.{millisecond:03d}Z"
+
+
+@functools.lru_cache(maxsize=16)
+def _format_second(second: int) -> str:
+    bounded = min(max(second, -62_135_596_800), 253_402_300_799)
+    return datetime.fromtimestamp(bounded, UTC).isoformat()[:19]
+
+
+def parse_time(text: str) -> str:
+    """Read an ISO 8601 time and write it as a time of I2; without a zone it is UTC.
+
+    Fractions finer than a millisecond are cut. Raises `UsageError` for anything else.
+    """
+    try:
+        moment = datetime.fromisoformat(text.strip())
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        moment = moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise UsageError(
+            f"{text!r} is not a time",
+            advice="Write it like 2026-03-01T14:45:00Z; without a zone it is UTC.",
+        ) from error
+    return f"{moment.isoformat()[:19]}.{moment.microsecond // 1000:03d}Z"
+
+
+def time_to_ms(text: str) -> int:
+    """Milliseconds since 1970 of a time of I2."""
+    moment = datetime.fromisoformat(text)
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // _MILLISECOND
+
+
+_MILLISECOND = datetime(1970, 1, 1, 0, 0, 0, 1000) - datetime(1970, 1, 1)

@@ -1,0 +1,153 @@
+"""Following the log: a tail that moves on as others append and rotate, without a lock.
+
+I1  The tail stands after a whole append that was checked; everything before it is `history`.
+I2  An unfinished end (bytes without LF, an append whose last part is missing) is no damage:
+    its writer may be at work. Damage is told only when it is the same after reading it again.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from journal import codec, durable
+from journal.errors import Corrupt, UnsupportedFormat
+from journal.event import CREATED, FORMAT, ROTATED, Event
+from journal.log.history import History, changed, list_segments, locate
+from journal.segment import BadBlock, Block, Position, Segment, name_of
+
+
+class Reader:
+    """Holds the segment that the tail lies in open."""
+
+    def __init__(self, folder: Path, *, write: bool = False) -> None:
+        """Open the last segment; the tail stands before its first event.
+
+        Raises `Corrupt` where there is no first segment, or one whose first line is not whole,
+        and `UnsupportedFormat`.
+        """
+        self.folder = folder
+        self._write = write
+        self._proven = 0
+        names = list_segments(folder)
+        self.header = _read_header(folder / names[-1], alone=len(names) == 1)
+        self.last = self._open(names[-1])
+        self.history = History(folder, names, self.last.start)
+
+    @property
+    def tail(self) -> Position:
+        """The place after the last event that was taken in."""
+        return self.history.tail
+
+    @property
+    def journal_id(self) -> str:
+        """The id that the last segment's first event gives."""
+        return "" if self.header is None else str(self.header.data.get("id", ""))
+
+    def close(self) -> None:
+        """Close the descriptor; safe to call again."""
+        self.last.close()
+
+    def seek(self, seq: int) -> None:
+        """Put the tail after event `seq`, or after the last if there are fewer."""
+        names = list_segments(self.folder)
+        before = [name for name in names if int(name[:20]) <= max(seq, 1)]
+        self._stand_in(tuple(before))
+        if seq < self.last.first_seq:
+            return
+        try:
+            end = self.last.complete_end(0, self.last.size())
+            place = self.last.find_seq(seq, end)
+        except BadBlock:
+            place = self._walk_to(seq)
+        self.history = History(self.folder, self.history.names, place)
+
+    def _stand_in(self, names: tuple[str, ...]) -> None:
+        if names[-1] != self.last.name:
+            last = self._open(names[-1])
+            self.last.close()
+            self.last = last
+        self.history = History(self.folder, names, self.last.start)
+
+    def _walk_to(self, seq: int) -> Position:
+        """Find the place after `seq` line by line; raises `Corrupt` if damage stands before it."""
+        place = self.last.start
+        for offset, line in self.last.lines(0, self.last.size()):
+            head = codec.LINE_HEAD.match(line)
+            if head is None or codec.check_block(line, place.crc) is None:
+                raise locate(self.last, self.last.size()) or changed(self.last.path, offset)
+            if int(head[1]) > seq:
+                break
+            found = self.last.position_after(offset + len(line))
+            place = found or place
+        return place
+
+    def _open(self, name: str) -> Segment:
+        path = self.folder / name
+        closed = durable.is_closed(os.stat(path, follow_symlinks=False))
+        # A closed segment without a successor is only synced and followed, never written.
+        return Segment(path, write=self._write and not closed)
+
+    def advance(self) -> Iterator[Block]:
+        """Yield what was appended since; the tail follows.
+
+        Raises `Corrupt` for damage that is still there when read again (I2).
+        """
+        seen = -1
+        while True:
+            try:
+                yield from self._take_in_whole()
+            except BadBlock as error:
+                if error.at.offset == seen:
+                    size = self.last.complete_end(0, self.last.size())
+                    found = locate(self.last, size)
+                    raise found or changed(self.last.path, seen) from None
+                seen = error.at.offset
+                continue
+            following = name_of(self.tail.seq + 1)
+            if not (self.folder / following).exists():
+                return
+            # The next segment is there, so this one is closed: read it to its end once more.
+            yield from self._take_in_whole()
+            if following == name_of(self.tail.seq + 1):
+                self._stand_in((*self.history.names, following))
+
+    def _take_in_whole(self) -> Iterator[Block]:
+        size = self.last.size()
+        if size < self.tail.offset:
+            raise changed(self.last.path, size)
+        yield from self._walk(self.last.complete_end(self.tail.offset, size))
+
+    def _walk(self, end: int) -> Iterator[Block]:
+        """Yield the blocks from the tail to `end`, which ends a line; the tail follows."""
+        for block in self.last.blocks(self.tail, end):
+            self._take(block)
+            yield block
+
+    def _take(self, block: Block) -> None:
+        self.history = History(self.folder, self.history.names, block.after)
+        tail = codec.read_tail(block.data[-256:])
+        if tail is not None:
+            proven = block.after.seq - tail.part[0] - tail.unsynced
+            self._proven = max(self._proven, proven)
+
+    def unfinished_bytes(self) -> int:
+        """Return how many bytes stand after the tail that are no whole append yet."""
+        return max(0, self.last.size() - self.tail.offset)
+
+
+def _read_header(path: Path, *, alone: bool) -> Event | None:
+    """Return the first event of a segment; None for the only segment if it is empty."""
+    with Segment(path) as segment:
+        if alone and segment.size() == 0:
+            return None
+        event = segment.header()
+    if event.type not in (CREATED, ROTATED):
+        raise Corrupt(
+            f"the first event is {event.type}; {CREATED} or {ROTATED} is expected",
+            path=path,
+            line=1,
+            offset=0,
+        )
+    if event.data.get("format") != FORMAT:
+        raise UnsupportedFormat(path=path, found=event.data.get("format"))
+    return event

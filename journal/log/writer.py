@@ -1,0 +1,358 @@
+"""Adding to the log: bringing its end in order after a crash, appending, rotating.
+
+I1  Bytes are added under the append lock only, by one write at the tail; what came before is
+    never written again, but for the same bytes (`recover`) and a torn end that is cut.
+I2  Syncs run outside the append lock, through `journal.log.group_commit`.
+I3  After a failed sync, or a write that could not be taken back, nothing more is appended.
+I4  Rotation: sync N, take its write permission away, make N+1 whole under a temporary name, sync,
+    rename, sync the folder. A crash in between leaves a closed segment without a successor; the
+    next writer does it again. No segment is ever empty or without its first line.
+
+The caller holds the append lock in every call but `sync`.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from journal import codec, durable, keys, recovery
+from journal.errors import Corrupt, UsageError
+from journal.event import CREATED, FORMAT, RECOVERED, ROTATED, Clock, Event, format_time, now_ms
+from journal.log.group_commit import GroupCommit
+from journal.log.history import History, changed, locate
+from journal.log.reader import Reader
+from journal.segment import BadBlock, Block, Position, Segment, name_of
+from journal.witness import Synced
+
+_STEP_BYTES = 1 << 20
+
+
+class Encoded(NamedTuple):
+    """An event to append: its envelope as the caller gave it, and its data as compact JSON."""
+
+    type: str
+    data: bytes
+    actor: str = ""
+    id: str = ""
+    cause: int = 0
+    time: str = ""
+
+
+class Prepared(NamedTuple):
+    """Lines that are ready to be written at the tail they were made for."""
+
+    lines: bytes
+    before: Position
+    after: Position
+
+
+class Writer(Reader):
+    """The log of one engine that writes. `recover` comes first."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        quarantine: Path,
+        clock: Clock = now_ms,
+        segment_bytes: int = 64 << 20,
+    ) -> None:
+        """Open the last segment; torn bytes will be saved in `quarantine`."""
+        super().__init__(folder, write=True)
+        self._quarantine = quarantine
+        self._clock = clock
+        self._segment_bytes = segment_bytes
+        self._keys = keys.Keys(folder)
+        self._commit = GroupCommit(folder, self._sync_written)
+        self._hash = hashlib.sha256()
+        self._hashed = 0
+
+    # --- opening ---------------------------------------------------------------------------------
+
+    def recover(self, synced: Synced | None) -> list[Encoded]:
+        """Bring the end of the log in order and onto the disk; return what is to be recorded.
+
+        `synced` is what the witness names. Raises `Corrupt`, with nothing changed, where
+        acknowledged events may be damaged or gone.
+        """
+        self._check_chain()
+        base, verdict = self._judge(synced)
+        for name in self.history.names[:-1]:
+            self._close_segment(name)
+        notes = [self._cut(verdict)] if verdict.torn_bytes else []
+        self._stand_at(verdict.end)
+        if durable.is_closed(self.last.stat()):
+            durable.sync(self.last.fd)
+        elif base.offset < self.tail.offset:
+            self._rewrite(base.offset)
+        self._note_synced()
+        if durable.is_closed(self.last.stat()):
+            self.rotate()
+        return notes
+
+    def _stand_at(self, place: Position) -> None:
+        self.history = History(self.folder, self.history.names, place)
+
+    def _note_synced(self) -> None:
+        self._commit.note(Synced(self.tail.seq, self.last.name, self.tail.offset))
+
+    def _check_chain(self) -> None:
+        """Check that each segment starts where the one before it ends."""
+        names = self.history.names
+        for name, following in zip(names, names[1:], strict=False):
+            with Segment(self.folder / name) as segment:
+                end = segment.position_after(segment.size())
+                next_seq = int(following[:20])
+                if end is None or end.seq + 1 != next_seq:
+                    found = locate(segment, segment.size())
+                    raise found or _gap(segment.path, end, next_seq)
+
+    def _close_segment(self, name: str) -> None:
+        path = self.folder / name
+        if not durable.is_closed(os.stat(path, follow_symlinks=False)):
+            with Segment(path) as segment:
+                durable.close_file(segment.fd)
+
+    def _judge(self, synced: Synced | None) -> tuple[Position, recovery.Verdict]:
+        """Decide about the last segment; return also the place up to which it is on disk.
+
+        The witness's seq decides, its offset is only where to look. A small segment is checked
+        whole; so is one in which damage was met, to name its first bad line.
+        """
+        size = self.last.size()
+        start = base = self.last.start
+        synced_seq = 0 if synced is None else synced.seq
+        if synced is not None and synced.segment == self.last.name and synced.offset <= size:
+            place = self.last.position_after(synced.offset)
+            base = place if place is not None and place.seq == synced.seq else start
+        if size > _STEP_BYTES and base.offset:
+            try:
+                return base, recovery.judge(self.last, base, size, synced_seq=synced_seq)
+            except Corrupt:
+                pass  # Judged again from the start, which raises with the first bad line.
+        return base, recovery.judge(self.last, start, size, synced_seq=synced_seq)
+
+    def _cut(self, verdict: recovery.Verdict) -> Encoded:
+        stamp = format_time(self._clock()).translate({ord(mark): None for mark in "-:."})
+        name = f"{stamp}-{self.last.name}-{verdict.end.offset}.torn"
+        saved = recovery.cut(self.last, verdict, self._quarantine, name=name)
+        data = {
+            "segment": self.last.name,
+            "offset": verdict.end.offset,
+            "bytes": verdict.torn_bytes,
+            "why": verdict.why,
+            "quarantine": saved.name,
+        }
+        return Encoded(RECOVERED, codec.encode_value(data))
+
+    def _rewrite(self, start: int) -> None:
+        """Write the bytes from `start` to the tail again, as they are, and sync them.
+
+        A page that an earlier failed sync left clean in memory but not on disk becomes dirty
+        again by this; a sync alone would prove nothing. A crash here is safe: the bytes are equal.
+        """
+        for offset in range(start, self.tail.offset, _STEP_BYTES):
+            end = min(offset + _STEP_BYTES, self.tail.offset)
+            durable.write_at(self.last.fd, self.last.read(offset, end), offset)
+        durable.sync(self.last.fd)
+
+    # --- appending -------------------------------------------------------------------------------
+
+    def catch_up(self, notes: list[Encoded]) -> Iterator[Block]:
+        """Yield what other writers appended since; the tail follows.
+
+        One `stat` where there is nothing. What a killed writer left is judged as at opening;
+        `notes` gets what is to be recorded.
+        """
+        self._commit.refuse_if_dead()
+        while True:
+            found = os.stat(self.last.path, follow_symlinks=False)
+            self._refuse_if_replaced(found)
+            if found.st_size != self.tail.offset:
+                yield from self._take_in(found.st_size, notes)
+            if not durable.is_closed(found):
+                return
+            following = name_of(self.tail.seq + 1)
+            if not (self.folder / following).exists():
+                yield self.rotate()
+                return
+            with self._commit.alone():
+                self._stand_in((*self.history.names, following))
+                self._hash, self._hashed = hashlib.sha256(), 0
+
+    def _take_in(self, size: int, notes: list[Encoded]) -> Iterator[Block]:
+        end = self.last.complete_end(self.tail.offset, size)
+        try:
+            yield from self._walk(end)
+        except BadBlock:
+            end = -1
+        if end != size:
+            synced_seq = self._commit.synced.seq
+            verdict = recovery.judge(self.last, self.tail, size, synced_seq=synced_seq)
+            yield from self._walk(verdict.end.offset)
+            if verdict.torn_bytes:
+                notes.append(self._cut(verdict))
+
+    def _take(self, block: Block) -> None:
+        super()._take(block)
+        self._keys.add(block.data, self.last.name)
+
+    def _refuse_if_replaced(self, found: os.stat_result) -> None:
+        ours = self.last.stat()
+        same = (ours.st_ino, ours.st_dev) == (found.st_ino, found.st_dev)
+        if not same or found.st_size < self.tail.offset:
+            error = changed(self.last.path, min(found.st_size, self.tail.offset))
+            self._commit.die(error)
+            raise error
+
+    @property
+    def is_full(self) -> bool:
+        """Say whether the last segment takes no further append."""
+        return self.tail.offset >= self._segment_bytes
+
+    def prepare(self, drafts: Sequence[Encoded]) -> Prepared:
+        """Number, date and seal the lines of one append for the tail as it is; writes nothing.
+
+        Raises `UsageError` where the append is too large.
+        """
+        size = sum(len(draft.data) for draft in drafts)
+        if size > codec.MAX_APPEND_BYTES:
+            raise UsageError(
+                f"an append of {size:,} bytes; {codec.MAX_APPEND_BYTES:,} are allowed",
+                advice="Append it in several batches.",
+            )
+        before = self.tail
+        unsynced = max(0, before.seq - max(self._commit.synced.seq, self._proven))
+        seq, time, count = before.seq, before.time, len(drafts)
+        now = format_time(self._clock())
+        bodies = []
+        for number, draft in enumerate(drafts, 1):
+            seq += 1
+            time = max(time, draft.time or now)
+            envelope = Event(
+                seq=seq,
+                time=time,
+                type=draft.type,
+                actor=draft.actor,
+                data=None,
+                id=draft.id,
+                cause=draft.cause,
+                part=(number, count),
+                unsynced=unsynced,
+            )
+            bodies.append(codec.encode_body(envelope, draft.data))
+        lines, crc = codec.seal(bodies, before.crc)
+        return Prepared(bytes(lines), before, Position(before.offset + len(lines), crc, seq, time))
+
+    def write(self, prepared: Prepared) -> None:
+        """Write prepared lines at the tail by one write.
+
+        Raises `OSError` with the file ending where it ended before; if it does not, with the log
+        dead (I3).
+        """
+        assert prepared.before == self.tail
+        try:
+            durable.extend(self.last.fd, prepared.lines, self.tail.offset)
+        except OSError as error:
+            if self.last.size() != self.tail.offset:
+                self._commit.die(error)
+            raise
+        self._stand_at(prepared.after)
+        self._keys.add(prepared.lines, self.last.name)
+        if self.tail.offset - self._hashed >= _STEP_BYTES:
+            self._hash_to(self.tail.offset)
+
+    def rotate(self) -> Block:
+        """Close the last segment and start the next one (I4); return its first line."""
+        with self._commit.alone():
+            old = self.last
+            self._hash_to(self.tail.offset)
+            durable.sync(old.fd)
+            self._note_synced()
+            durable.close_file(old.fd)
+            keys.write(old)
+            return self._start_next(old)
+
+    def _start_next(self, old: Segment) -> Block:
+        seq = self.tail.seq + 1
+        previous = {"segment": old.name, "sha256": self._hash.hexdigest()}
+        data = {"format": FORMAT, "id": self.journal_id, "previous": previous}
+        time = max(self.tail.time, format_time(self._clock()))
+        event = Event(seq=seq, time=time, type=ROTATED, data=data)
+        line, crc = codec.seal([codec.encode_body(event, codec.encode_value(data))], 0)
+        path = self.folder / name_of(seq)
+        durable.write_file(path, bytes(line), synced=True)
+        self.last = Segment(path, write=True)
+        old.close()
+        self.header = event
+        before = Position(0, 0, seq - 1, self.tail.time)
+        after = Position(len(line), crc, seq, time)
+        self.history = History(self.folder, (*self.history.names, path.name), after)
+        self._hash, self._hashed = hashlib.sha256(), 0
+        self._note_synced()
+        return Block(bytes(line), before, after)
+
+    def _hash_to(self, offset: int) -> None:
+        for start in range(self._hashed, offset, _STEP_BYTES):
+            self._hash.update(self.last.read(start, min(start + _STEP_BYTES, offset)))
+        self._hashed = offset
+
+    def find_key(self, key: str) -> Event | None:
+        """Return the event that was appended with this idempotency key."""
+        names = self.history.names
+        try:
+            return self._keys.find(key, names[:-1], self.last, self.tail)
+        except BadBlock as error:
+            for name in names:
+                with Segment(self.folder / name) as segment:
+                    if found := locate(segment, self.history.size_of(segment)):
+                        raise found from None
+            raise changed(self.last.path, error.at.offset) from None
+
+    # --- syncing ---------------------------------------------------------------------------------
+
+    def sync(self, seq: int) -> None:
+        """Return once everything up to `seq` is on disk; needs no lock.
+
+        Raises `OSError` where the sync failed; the log is then dead (I3).
+        """
+        self._commit.wait_for(seq)
+
+    def _sync_written(self) -> Synced:
+        history, last = self.history, self.last
+        durable.sync(last.fd)
+        return Synced(history.tail.seq, last.name, history.tail.offset)
+
+    @property
+    def synced(self) -> Synced:
+        """The place up to which syncs of ours reached."""
+        return self._commit.synced
+
+    @property
+    def is_dead(self) -> bool:
+        """Say whether nothing more can be appended (I3)."""
+        return self._commit.dead is not None
+
+
+def create(folder: Path, data: dict[str, object], *, time: str) -> None:
+    """Make the first segment with its one line, `journal.created`, durably.
+
+    A crash before the rename leaves no segment; `init` then starts over.
+    """
+    durable.make_folder(folder)
+    event = Event(seq=1, time=time, type=CREATED, data=data)
+    line, _ = codec.seal([codec.encode_body(event, codec.encode_value(data))], 0)
+    durable.write_file(folder / name_of(1), bytes(line), synced=True)
+
+
+def _gap(path: Path, end: Position | None, next_seq: int) -> Corrupt:
+    last = 0 if end is None else end.seq
+    return Corrupt(
+        f"the segment ends at event {last} and the next one starts at event {next_seq}: "
+        f"events {last + 1} to {next_seq - 1} are missing",
+        path=path,
+        seq=last + 1,
+        advice="Put the missing segment back from a copy; see `journal repair --dry-run`.",
+    )

@@ -1,0 +1,287 @@
+"""What a crash may leave at the end of a log, and what to do about it.
+
+    after the last good line stands                                   last segment   an earlier one
+    nothing                                                           keep           keep
+    bytes without a final LF, blank lines after them or not           cut            refuse
+    a line with NUL bytes (blocks that never reached the disk)        cut            refuse
+    a whole line without NUL that fails its check                     refuse         refuse
+    a line with NUL, then good lines, one of which proves that the
+      damaged place was on disk                                       refuse         refuse
+    a line with NUL, then good lines, none of which proves it         cut            refuse
+
+I1  The first bad line decides the row. Blank lines at the very end hold nothing and are cut.
+I2  After the row, an append whose last part is missing is cut back to its start.
+I3  The witness overrules: what it names as synced is never cut, and must be there.
+I4  `judge` only looks. What it says to cut is saved and synced in quarantine before it is cut
+    (`cut`), so that a crash in between loses nothing: the same verdict comes again.
+
+Why a cut is safe: an append is acknowledged after a sync that covers it, so bytes that no sync
+covered were promised to nobody; a line that was once on disk whole is refused, not cut.
+"""
+
+import zlib
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import msgspec
+
+from journal import codec, durable
+from journal.errors import Corrupt
+from journal.segment import BadBlock, Block, Position, Segment, lost_upto
+
+_BASES_KEPT = 16
+REPAIR_ADVICE = (
+    "Nothing was changed; every good event can still be read. "
+    "`journal repair --dry-run` says what can be saved and what a repair would do."
+)
+
+
+class Damage(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes of a segment between good lines that are not the lines they should be.
+
+    `offset` … `end` in bytes; `line` from 1; `lines` how many; `first_lost` the first seq that is
+    missing there and `last_lost` the last (None: nothing good follows, so it is not known).
+    `holes`: the first bad line has NUL bytes. `unended`: it has no LF, or only blank lines follow.
+    """
+
+    path: str
+    line: int
+    offset: int
+    end: int
+    lines: int
+    first_lost: int
+    last_lost: int | None
+    why: str
+    holes: bool
+    unended: bool
+
+    @property
+    def loses(self) -> str:
+        """Say in words which events are gone."""
+        if self.last_lost is None:
+            return f"event {self.first_lost} and what followed it, as far as it is not readable"
+        if self.last_lost < self.first_lost:
+            return "no event"
+        if self.last_lost == self.first_lost:
+            return f"event {self.first_lost}"
+        return f"events {self.first_lost} to {self.last_lost}"
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What to do with the end of the last segment: keep up to `end`; the rest, if any, is torn."""
+
+    end: Position
+    torn_bytes: int
+    why: str
+
+
+def judge(segment: Segment, at: Position, size: int, *, synced_seq: int) -> Verdict:
+    """Read the last segment from the good place `at` to `size` and decide by the table.
+
+    `synced_seq` is what the witness names as on disk (0: nothing known). Raises `Corrupt`, with
+    the file and the offset of the first bad line, where the table says refuse.
+    """
+    end, damage, proven = at, None, 0
+    for piece in sift(segment, at, size):
+        if isinstance(piece, Damage):
+            damage = damage or piece
+        elif damage is None:
+            end = piece.after
+        else:
+            events = codec.decode_events(piece.data)
+            proven = max(proven, max(event.proves_synced for event in events))
+    if damage is not None:
+        _refuse_by_table(damage, proven)
+    whole_end = segment.complete_end(at.offset, end.offset)
+    if whole_end != end.offset:
+        end = segment.position_after(whole_end) or at
+    why = "an append was cut off" if damage is None else damage.why
+    if end.seq < synced_seq:
+        _refuse_by_witness(segment, end, damage, synced_seq)
+    return Verdict(end=end, torn_bytes=size - end.offset, why=why)
+
+
+def _refuse_by_table(damage: Damage, proven: int) -> None:
+    if damage.unended:
+        return
+    if not damage.holes:
+        raise corrupt(damage)
+    if proven >= damage.first_lost:
+        raise corrupt(damage, f"; a later line proves that event {proven} had reached the disk")
+
+
+def _refuse_by_witness(
+    segment: Segment, end: Position, damage: Damage | None, synced_seq: int
+) -> None:
+    note = f"; event {synced_seq} was known to be on disk, and good lines end at event {end.seq}"
+    if damage is not None:
+        raise corrupt(damage, note)
+    raise Corrupt(
+        f"events {end.seq + 1} to {synced_seq} are missing at the end{note}",
+        path=segment.path,
+        line=segment.count_lines(end.offset) + 1,
+        offset=end.offset,
+        seq=end.seq + 1,
+        advice=REPAIR_ADVICE,
+    )
+
+
+def corrupt(damage: Damage, note: str = "") -> Corrupt:
+    """Make the error that names this damage."""
+    return Corrupt(
+        f"{damage.why}{note}; lost here: {damage.loses}",
+        path=damage.path,
+        line=damage.line,
+        offset=damage.offset,
+        seq=damage.first_lost,
+        advice=REPAIR_ADVICE,
+    )
+
+
+def cut(segment: Segment, verdict: Verdict, quarantine: Path, *, name: str) -> Path:
+    """Save the torn bytes under `name` in quarantine, then cut them off, both durably (I4).
+
+    Raises `OSError`, with nothing cut, where they cannot be saved.
+    """
+    durable.make_folder(quarantine)
+    torn = segment.read(verdict.end.offset, segment.size())
+    saved = quarantine / name
+    durable.write_file(saved, torn)
+    durable.truncate(segment.fd, verdict.end.offset)
+    return saved
+
+
+# --- locating damage -----------------------------------------------------------------------------
+
+
+def sift(segment: Segment, at: Position, size: int) -> Iterator[Block | Damage]:
+    """Yield every good line (as blocks) and every damage from the good place `at` up to `size`.
+
+    A line after a bad one is good if it checks from a bad line's stored or recomputed crc, or
+    from the last good line (bytes were put in between), and its seq comes later.
+    """
+    while at.offset < size:
+        try:
+            # Bytes after the last LF are no line; what stands before them is read as usual.
+            end = segment.last_line_end(at.offset, size)
+            for block in segment.blocks(at, end):
+                yield block
+                at = block.after
+            bad_from = at
+        except BadBlock as error:
+            bad_from = error.at
+        if bad_from.offset == size:
+            return
+        at = yield from _sift_lines(segment, bad_from, size)
+
+
+def _sift_lines(
+    segment: Segment, at: Position, size: int
+) -> Generator[Block | Damage, None, Position]:
+    """Walk line by line over one damage, until a good line follows it; return where that ends."""
+    bad: list[tuple[int, bytes]] = []
+    bases = [at.crc]
+    first_why = ""
+    for offset, line in segment.lines(at.offset, size):
+        good, why = _check_line(line, offset, at.seq, bases if bad else [at.crc], following=not bad)
+        if good is None:
+            bad.append((offset, line))
+            first_why = first_why or why
+            bases = bases[: 1] + (bases[1:] + _bases_after(line, bases))[-_BASES_KEPT:]
+            continue
+        before = Position(offset, 0, at.seq, at.time)
+        if bad:
+            yield _damage(segment, at, bad, _first_seq(line) - 1, first_why)
+            yield Block(line, before, good)
+            return good
+        yield Block(line, before, good)
+        at, bases = good, [good.crc]
+    if bad:
+        yield _damage(segment, at, bad, None, first_why)
+    return Position(size, 0, at.seq, at.time)
+
+
+def _check_line(
+    line: bytes, offset: int, last_seq: int, bases: list[int], *, following: bool
+) -> tuple[Position | None, str]:
+    """Check one line from any of the bases; `following`: its seq must be the very next."""
+    if not line.strip():
+        return None, "a blank line"
+    if not line.endswith(b"\n"):
+        return None, "a line without its end"
+    tail = codec.read_tail(line)
+    if b"\0" in line:
+        return None, "a line with NUL bytes"
+    if tail is None:
+        return None, _name_foreign(line)
+    base = next((b for b in bases if _crc_of(line, b) == tail.crc), None)
+    if base is None:
+        return None, "a line that fails its check"
+    head = codec.LINE_HEAD.match(line)
+    try:
+        event = codec.decode_event(line)
+    except ValueError as error:
+        return None, f"a line that is no event ({error})"
+    if head is None or event.seq <= last_seq or (following and event.seq != last_seq + 1):
+        return None, f"event {event.seq} where event {last_seq + 1} is due"
+    after = Position(offset + len(line), codec.crc_after(tail.crc), lost_upto(event), event.time)
+    return (after if event.type == "journal.lost" else after._replace(seq=event.seq)), ""
+
+
+def _name_foreign(line: bytes) -> str:
+    if line.startswith((b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")):
+        return "a git conflict marker"
+    if line.startswith(b"\xef\xbb\xbf"):
+        return "a byte order mark (BOM) before a line"
+    if line.endswith(b"}\r\n"):
+        return "a line end that was converted to CRLF"
+    return "a line that is not an event of this journal"
+
+
+def _crc_of(line: bytes, base: int) -> int:
+    return zlib.crc32(memoryview(line)[: -codec.SUFFIX_BYTES], base)
+
+
+def _bases_after(line: bytes, bases: list[int]) -> list[int]:
+    """Return the running crc after a bad line: by its stored crc, and by the recomputed ones."""
+    tail = codec.read_tail(line)
+    stored = [] if tail is None else [codec.crc_after(tail.crc)]
+    return [codec.crc_after(_crc_of(line, bases[-1])), *stored]
+
+
+def _first_seq(line: bytes) -> int:
+    head = codec.LINE_HEAD.match(line)
+    return int(head[1]) if head else 0
+
+
+def _damage(
+    segment: Segment,
+    at: Position,
+    bad: list[tuple[int, bytes]],
+    last_lost: int | None,
+    why: str,
+) -> Damage:
+    offset, first = bad[0]
+    last_offset, last = bad[-1]
+    blank_after = all(not line.strip() for _, line in bad[1:])
+    unwhole = codec.read_tail(first) is None and b"\0" not in first
+    unended = last_lost is None and (
+        not first.endswith(b"\n")
+        or not first.strip()
+        and blank_after
+        or unwhole
+        and len(bad) > 1
+        and blank_after
+    )
+    return Damage(
+        path=str(segment.path),
+        line=segment.count_lines(offset) + 1,
+        offset=offset,
+        end=last_offset + len(last),
+        lines=len(bad),
+        first_lost=at.seq + 1,
+        last_lost=last_lost,
+        why=why,
+        holes=b"\0" in first,
+        unended=unended,
+    )

@@ -1,0 +1,302 @@
+"""One file of the log: its name, its lines and how they are read, found and checked.
+
+    log/00000000000000000001.jsonl          named after the first seq in it, 20 digits
+
+I1  Lines end with LF and with nothing else; no other module reads lines.
+I2  Reading goes by blocks of whole lines, checked by one CRC call each. What a block hands out
+    has been checked; the first block that fails raises `BadBlock` with where it starts.
+I3  An append is whole or it is not there: `complete_end` never lies inside one.
+I4  Reads use pread on one descriptor; a reader never changes a file.
+
+Lines are found without an index, by binary search on offsets: seq and time only grow.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from journal import codec, durable
+from journal.errors import Corrupt
+from journal.event import LOST, Event
+
+BLOCK_BYTES = 256 << 10
+_SEARCH_BYTES = 4 << 10
+_WINDOW_BYTES = 16 << 10
+_NAME = re.compile(r"([0-9]{20})\.jsonl")
+
+
+class Position(NamedTuple):
+    """A place between two lines: where it is, and what stands before it.
+
+    `offset` in bytes; `crc` over everything before; `seq` and `time` of the last line before.
+    """
+
+    offset: int
+    crc: int
+    seq: int
+    time: str
+
+
+class Block(NamedTuple):
+    """Whole, checked lines from `before` to `after`."""
+
+    data: bytes
+    before: Position
+    after: Position
+
+
+class BadBlock(Exception):  # noqa: N818 - never leaves the ground floor; `Corrupt` does
+    """The block that starts at `at` does not check."""
+
+    def __init__(self, at: Position) -> None:
+        super().__init__(at)
+        self.at = at
+
+
+def name_of(first_seq: int) -> str:
+    """Return the file name of the segment whose first event has this seq."""
+    return f"{first_seq:020d}.jsonl"
+
+
+def list_names(folder: str | os.PathLike[str]) -> list[str]:
+    """Return the names of the segments in a folder, in order of seq."""
+    return sorted(name for name in os.listdir(folder) if _NAME.fullmatch(name))
+
+
+class Segment:
+    """A segment opened for reading or for writing; it holds one descriptor until `close`."""
+
+    def __init__(self, path: Path, *, write: bool = False) -> None:
+        """Open the file; raises `OSError` as `durable.open_file` does."""
+        self.path = path
+        self.name = path.name
+        self.first_seq = int(path.name[:20])
+        self.fd = durable.open_file(path, write=write)
+
+    def close(self) -> None:
+        """Close the descriptor; safe to call again."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    def __enter__(self) -> "Segment":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def start(self) -> Position:
+        """The place before the first line."""
+        return Position(0, 0, self.first_seq - 1, "")
+
+    def stat(self) -> os.stat_result:
+        """Return the stat of the open file."""
+        return os.fstat(self.fd)
+
+    def size(self) -> int:
+        """Return the size in bytes."""
+        return os.fstat(self.fd).st_size
+
+    def read(self, start: int, end: int) -> bytes:
+        """Return the bytes from `start` up to `end`, exclusive."""
+        return durable.read_range(self.fd, start, end)
+
+    # --- blocks ----------------------------------------------------------------------------------
+
+    def blocks(self, at: Position, end: int) -> Iterator[Block]:
+        """Yield the checked blocks from `at` up to the offset `end`, which ends a line (I2)."""
+        while at.offset < end:
+            data = self._whole_lines(at.offset, end)
+            crc = codec.check_block(data, at.crc)
+            if crc is None:
+                raise BadBlock(at)
+            after = self._after_last_line(data, at.offset, crc)
+            if after is None or not _follow(data, at, after):
+                raise BadBlock(at)
+            yield Block(data, at, after)
+            at = after
+
+    def _whole_lines(self, start: int, end: int) -> bytes:
+        size = BLOCK_BYTES
+        while True:
+            data = self.read(start, min(start + size, end))
+            cut = data.rfind(b"\n") + 1
+            if cut == len(data):
+                return data
+            if cut:
+                return data[:cut]
+            if start + size >= end:
+                return data
+            size *= 4
+
+    def _after_last_line(self, data: bytes, offset: int, crc: int) -> Position | None:
+        line_start = data.rfind(b"\n", 0, -1) + 1
+        head = codec.LINE_HEAD.match(data, line_start)
+        if head is None:
+            return None
+        seq = int(head[1])
+        if head[3] == LOST.encode():
+            seq = lost_upto(codec.decode_event(data[line_start:]))
+        return Position(offset + len(data), crc, seq, head[2].decode())
+
+    def lines(self, start: int, end: int) -> Iterator[tuple[int, bytes]]:
+        """Yield (offset, raw bytes with the LF) of each line, unchecked; the last may lack its LF.
+
+        For looking at damage. Needs the memory of the longest line.
+        """
+        while start < end:
+            data = self._whole_lines(start, end)
+            offset = 0
+            while offset < len(data):
+                cut = data.find(b"\n", offset) + 1 or len(data)
+                yield start + offset, data[offset:cut]
+                offset = cut
+            start += len(data)
+
+    def count_lines(self, end: int) -> int:
+        """Return how many LF stand before the offset `end`."""
+        count = 0
+        for start in range(0, end, BLOCK_BYTES):
+            count += self.read(start, min(start + BLOCK_BYTES, end)).count(b"\n")
+        return count
+
+    def header(self) -> Event:
+        """Return the first event, checked; raises `Corrupt` where it is not whole."""
+        end = self._line_end(0, self.size())
+        line = self.read(0, end)
+        if not line.endswith(b"\n") or codec.check_block(line, 0) is None:
+            raise Corrupt(
+                "the first line of the segment is not whole",
+                path=self.path,
+                line=1,
+                offset=0,
+                advice="Look at `journal repair --dry-run`.",
+            )
+        return codec.decode_event(line)
+
+    # --- places ----------------------------------------------------------------------------------
+
+    def complete_end(self, start: int, size: int) -> int:
+        """Return the offset after the last whole append in [start, size); `start` if none (I3).
+
+        It reads the last members of the last line only; the CRC says later whether they are true.
+        """
+        end = self.last_line_end(start, size)
+        if end == start:
+            return start
+        tail = codec.read_tail(self.read(max(start, end - 128), end))
+        if tail is None or tail.part[0] >= tail.part[1]:
+            return end
+        for _ in range(tail.part[0]):
+            end = self._line_start(start, end)
+        return end
+
+    def position_after(self, offset: int) -> Position | None:
+        """Return the position at `offset` if a whole line ends there, trusting its crc."""
+        if offset == 0:
+            return self.start
+        line_start = self._line_start(0, offset)
+        line = self.read(line_start, offset)
+        tail = codec.read_tail(line)
+        if tail is None:
+            return None
+        return self._after_last_line(line, line_start, codec.crc_after(tail.crc))
+
+    def last_line_end(self, start: int, size: int) -> int:
+        """Return the offset after the last LF in [start, size); `start` if there is none."""
+        end, window = size, _SEARCH_BYTES
+        while end > start:
+            low = max(start, end - window)
+            found = self.read(low, end).rfind(b"\n")
+            if found >= 0:
+                return low + found + 1
+            end, window = low, window * 4
+        return start
+
+    def _line_start(self, floor: int, end: int) -> int:
+        """Return where the line starts whose LF is the byte before `end`."""
+        return self.last_line_end(floor, end - 1)
+
+    def _line_end(self, start: int, size: int) -> int:
+        window = _SEARCH_BYTES
+        while start < size:
+            found = self.read(start, min(start + window, size)).find(b"\n")
+            if found >= 0:
+                return start + found + 1
+            start, window = start + window, window * 4
+        return size
+
+    # --- search ----------------------------------------------------------------------------------
+
+    def find_seq(self, seq: int, size: int) -> Position:
+        """Return the position after the last line whose seq is at most `seq`."""
+        return self._find(lambda line_seq, _: line_seq <= seq, size)
+
+    def find_time(self, time: str, size: int) -> Position:
+        """Return the position after the last line whose time is at most `time`."""
+        return self._find(lambda _, line_time: line_time <= time, size)
+
+    def _find(self, fits: Callable[[int, str], bool], size: int) -> Position:
+        """Return the position after the last line that fits; lines fit up to some place.
+
+        `size` ends a line. Raises `BadBlock` at the segment's start where a probed line has no
+        readable head: there is damage, and only a walk from the start can locate it.
+        """
+        low, high = 0, size
+        while high - low > _WINDOW_BYTES:
+            middle = (low + high) // 2
+            line_start = self._line_end(middle - 1, high)
+            if line_start >= high:
+                high = middle
+                continue
+            head = codec.LINE_HEAD.match(self.read(line_start, line_start + 256))
+            if head is None:
+                raise BadBlock(self.start)
+            if fits(int(head[1]), head[2].decode()):
+                low = line_start
+            else:
+                high = middle
+        return self._find_in_window(fits, low, high, size)
+
+    def _find_in_window(
+        self, fits: Callable[[int, str], bool], low: int, high: int, size: int
+    ) -> Position:
+        end = self._line_end(max(low, high - 1), size)
+        data = self.read(low, end)
+        last, start = 0, 0
+        while start < len(data):
+            head = codec.LINE_HEAD.match(data, start)
+            if head is None:
+                raise BadBlock(self.start)
+            if not fits(int(head[1]), head[2].decode()):
+                break
+            start = data.find(b"\n", start) + 1 or len(data)
+            last = start
+        found = self.position_after(low + last)
+        if found is None:
+            raise BadBlock(self.start)
+        return found
+
+
+def _follow(data: bytes, before: Position, after: Position) -> bool:
+    """Say whether the seqs of a block start right and number as many as its lines."""
+    head = codec.LINE_HEAD.match(data)
+    if head is None or int(head[1]) != before.seq + 1:
+        return False
+    missing = after.seq - before.seq - data.count(b"\n")
+    if missing and b'"type":"journal.lost"' in data:
+        missing -= sum(
+            lost_upto(event) - event.seq
+            for event in codec.decode_events(data)
+            if event.type == LOST
+        )
+    return not missing
+
+
+def lost_upto(event: Event) -> int:
+    """Return the last seq that a `journal.lost` line stands for."""
+    upto = event.data.get("upto") if isinstance(event.data, dict) else None
+    return upto if isinstance(upto, int) and upto >= event.seq else event.seq
