@@ -1,0 +1,221 @@
+"""What one open journal holds, and who may touch it when.
+
+I1  `mutex` guards the live state and the log's tail between threads; the append lock (flock on
+    log/) guards the log between processes; the view lock (a mutex and flock on the journal's
+    folder) guards views and witness. Order: mutex, append lock, view lock; never the reverse.
+I2  `live` is None while the state is unsure (an apply function may have changed it and the write
+    is not certain); the next to need it folds anew from disk.
+I3  A journal belongs to the process that opened it: in a forked child every call raises, and the
+    child's copies of the descriptors are closed, else they would keep a killed parent's lock.
+"""
+
+import contextlib
+import os
+import socket
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from journal.config import Config
+from journal.durable import FolderLock
+from journal.engine.states import Fold, Live, States
+from journal.errors import JournalError, Locked
+from journal.event import Clock, format_time
+from journal.log.history import History
+from journal.log.reader import Reader
+from journal.log.writer import Writer
+from journal.segment import Block
+from journal.witness import Witness, WitnessFile
+from journal.witness import Writer as WriterRecord
+from projections.projection import Projection, Unknown
+from snapshots.store import Store
+
+LOG_FOLDER = "log"
+SNAPSHOTS_FOLDER = "snapshots"
+QUARANTINE_FOLDER = "quarantine"
+
+
+class Core:
+    """One open journal, without its behaviour."""
+
+    def __init__(
+        self,
+        path: Path,
+        config: Config,
+        projection: Projection,
+        *,
+        write: bool,
+        clock: Clock,
+        lock_timeout_s: float,
+        say: Callable[[str], None],
+    ) -> None:
+        """Open the files that are kept open; raises as `Reader` and `FolderLock` do."""
+        self.path = path
+        self.config = config
+        self.projection = projection
+        self.write = write
+        self.clock = clock
+        self.lock_timeout_s = lock_timeout_s
+        self.say = say
+        self.quarantine = path / QUARANTINE_FOLDER
+        self.store = Store(path / SNAPSHOTS_FOLDER, say)
+        self.states = States(projection, self.store)
+        self.unknown: list[Unknown] = []
+        self.live: Live | None = None
+        self.mutex = threading.RLock()
+        self._view_mutex = threading.Lock()
+        self.witness_file = WitnessFile(path, write=write)
+        self.closed = False
+        self._log: Reader
+        if write:
+            self._log = Writer(
+                path / LOG_FOLDER,
+                quarantine=self.quarantine,
+                clock=clock,
+                segment_bytes=config.segment_bytes,
+            )
+            self.append_lock = FolderLock(path / LOG_FOLDER)
+            self.view_lock = FolderLock(path)
+            self.me = WriterRecord(os.getpid(), format_time(clock()), socket.gethostname())
+        else:
+            self._log = Reader(path / LOG_FOLDER)
+        _open_cores.add(self)
+
+    @property
+    def reader(self) -> Reader:
+        """The log, for reading."""
+        return self._log
+
+    @property
+    def log(self) -> Writer:
+        """The log, for writing; raises `JournalError` where the journal was opened read-only."""
+        if isinstance(self._log, Writer):
+            return self._log
+        raise JournalError(
+            f"{self.path}: opened read-only", advice="Open it without read_only to change it."
+        )
+
+    @property
+    def history(self) -> History:
+        """The log up to the tail, to be read while others append."""
+        return self._log.history
+
+    # --- locks -----------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def appending(self) -> Iterator[None]:
+        """Hold the mutex and the append lock (I1); raises `Locked`."""
+        self.check_usable()
+        with self._held(self.mutex, self.path / LOG_FOLDER):
+            self.check_usable()
+            with self._flock(self.append_lock):
+                yield
+
+    @contextlib.contextmanager
+    def viewing(self) -> Iterator[None]:
+        """Hold the view lock (I1); raises `Locked`."""
+        with self._held(self._view_mutex, self.path), self._flock(self.view_lock):
+            yield
+
+    @contextlib.contextmanager
+    def _held(self, mutex: "threading.Lock | threading.RLock", path: Path) -> Iterator[None]:
+        if not mutex.acquire(timeout=self.lock_timeout_s):
+            raise Locked(
+                f"{path}: another thread of this process holds it",
+                path=path,
+                timeout_s=self.lock_timeout_s,
+            )
+        try:
+            yield
+        finally:
+            mutex.release()
+
+    @contextlib.contextmanager
+    def _flock(self, lock: FolderLock) -> Iterator[None]:
+        try:
+            lock.acquire(self.lock_timeout_s)
+        except Locked as error:
+            witness = self.witness_file.read()
+            if witness is None or witness.writer is None:
+                raise
+            holder = str(witness.writer)
+            raise Locked(
+                f"{error.message} (the last writer was {holder})",
+                path=error.path,
+                timeout_s=error.timeout_s,
+                holder=holder,
+                advice=error.advice,
+            ) from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    # --- witness ---------------------------------------------------------------------------------
+
+    def read_witness(self) -> Witness:
+        """Return the record as it is now; an empty one where it is missing or broken."""
+        return self.witness_file.read() or Witness()
+
+    # --- state -----------------------------------------------------------------------------------
+
+    def fresh(self) -> Live:
+        """Return the live state, folded anew from disk where it is unsure (I2)."""
+        if self.live is None:
+            tail = self.history.tail
+            self.live = self.states.at(self.history, tail.seq)
+        return self.live
+
+    def catch_up_reading(self) -> None:
+        """Fold what was appended since; for a journal that was opened read-only."""
+        live = self.live or self.states.initial()
+        if self.live is None:
+            self.reader.seek(0)
+        self.live = None
+        fold = Fold(self.projection, live, self.unknown)
+        for block in self.reader.advance():
+            fold.add(block)
+        self.live = fold.result(self.history.folder)
+
+    def fresh_before(self, block: Block) -> Live:
+        """Return the live state as it is before `block`, which the log's tail is past already."""
+        if self.live is None:
+            self.live = self.states.at(self.history, block.before.seq)
+        return self.live
+
+    def newest_snapshot_seq(self) -> int:
+        """Return the seq of the newest snapshot by name, 0 if there is none."""
+        entries = self.store.list()
+        return entries[-1].seq if entries else 0
+
+    # --- the process -----------------------------------------------------------------------------
+
+    def check_usable(self) -> None:
+        """Raise `JournalError` after `close` and in a forked child (I3)."""
+        if self.closed:
+            raise JournalError(
+                f"{self.path}: this engine is closed, or was opened before a fork",
+                advice="Open the journal again in this process.",
+            )
+
+    def close(self) -> None:
+        """Close every descriptor; safe to call again."""
+        self.closed = True
+        self._log.close()
+        self.witness_file.close()
+        if self.write:
+            self.append_lock.close()
+            self.view_lock.close()
+
+
+_open_cores: "weakref.WeakSet[Core]" = weakref.WeakSet()
+
+
+def _close_in_child() -> None:
+    for core in list(_open_cores):
+        core.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_in_child)

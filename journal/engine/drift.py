@@ -1,0 +1,289 @@
+"""Views that somebody else changed: told from ours, adopted as events, or put back.
+
+    what stands in the view's place                                   at opening     during a run
+    bytes that a voucher names (now, or before the last replacement)  kept           kept
+    missing, empty, NUL bytes, cut short                              written again  written again
+    a value equal to a state since the voucher (a power cut)          written again  written again
+    bytes that a `journal.adopted` since the voucher names            replaced       replaced
+    anything, and the witness is missing or broken (a power cut)      written again  written again
+    another value, the projection adopts, and it applies and checks   adopted        adopted
+    anything else                                                     `Drift`        written again
+
+I1  What is written again or replaced is copied to quarantine first, and said (by `Viewer`).
+I2  What is adopted is the patch from the state that the voucher names to the foreign value,
+    applied to the newest state and checked, so that no later event is undone.
+I3  The caller holds the append lock; the view lock is taken here, in that order.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+
+from journal import codec
+from journal.engine.appending import Appender
+from journal.engine.checks import check_state
+from journal.engine.core import Core
+from journal.engine.viewing import Viewer
+from journal.errors import Corrupt, Drift, JournalError, UsageError
+from journal.event import ADOPTED, Draft, Event
+from journal.witness import ViewRecord, Voucher
+from projections import view as views
+from projections.patch import apply_patch, diff, equal
+from projections.projection import DocumentView, LinesView
+
+OnDrift = Literal["refuse", "adopt", "replace"]
+
+_ADVICE = (
+    "`journal adopt` records the difference as an event; `journal rebuild` puts the view back as "
+    "the log has it (the bytes are kept in quarantine)."
+)
+
+
+class DriftKeeper:
+    """Compares the views of one open journal with its log."""
+
+    def __init__(self, core: Core, appender: Appender, viewer: Viewer) -> None:
+        """Take part in `core`."""
+        self._core = core
+        self._appender = appender
+        self._viewer = viewer
+
+    # --- when to look ----------------------------------------------------------------------------
+
+    def at_opening(self, on_drift: OnDrift, *, witness_whole: bool) -> None:
+        """Compare every view; raises `Drift` where the table says so and `on_drift` is refuse."""
+        witness = self._core.read_witness()
+        for view in self._core.projection.views:
+            try:
+                place = views.place_of(self._core.path, view, self._core.config.views)
+            except Drift:
+                if on_drift == "refuse":
+                    raise
+                continue
+            record = witness.views.get(view.name)
+            if isinstance(view, LinesView):
+                self._adopt_lines(view, place, record)
+                continue
+            found = views.look(place, record)
+            if found.voucher is not None:
+                self._say_if_ahead(place, found.voucher)
+            elif found.status == "foreign" and (witness_whole and record is not None):
+                self._settle(view, place, record, found, on_drift)
+            elif found.status == "foreign":
+                self._take_if_equal(place, found)
+
+    def in_run(self) -> None:
+        """Where the projection adopts, take in what others wrote since; never raises `Drift`."""
+        core = self._core
+        if not core.projection.adopts:
+            return
+        witness = core.read_witness()
+        for view in core.projection.views:
+            place = views.place_of(core.path, view, core.config.views)
+            record = witness.views.get(view.name)
+            if isinstance(view, LinesView):
+                self._adopt_lines(view, place, record)
+            elif record is not None:
+                found = views.look(place, record)
+                if found.status == "foreign":
+                    self._adopt_in_run(view, place, record, found)
+
+    def _adopt_in_run(
+        self, view: DocumentView, place: views.Place, record: ViewRecord, found: views.Found
+    ) -> None:
+        try:
+            value = self._read(place, found)
+            if not self._is_ours(record, found, value):
+                self._adopt(view, place, record, found, value)
+        except JournalError as error:
+            self._core.say(f"{place.path} was changed and cannot be adopted: {error.message}")
+
+    # --- a document ------------------------------------------------------------------------------
+
+    def _settle(
+        self,
+        view: DocumentView,
+        place: views.Place,
+        record: ViewRecord,
+        found: views.Found,
+        on_drift: OnDrift,
+    ) -> None:
+        if on_drift == "replace":
+            return
+        try:
+            value = self._read(place, found)
+            if self._is_ours(record, found, value):
+                return
+            if self._core.projection.adopts or on_drift == "adopt":
+                self._adopt(view, place, record, found, value)
+                return
+        except UsageError as error:
+            raise Drift(error.message, path=place.path, advice=_ADVICE) from error
+        raise self._drift(place, value)
+
+    def _read(self, place: views.Place, found: views.Found) -> Any:
+        from projections.foreign import read_json  # only wanted where something is foreign
+
+        try:
+            return read_json(found.data, path=place.path).value
+        except Corrupt as error:
+            where = "" if error.line is None else f"line {error.line}: "
+            raise Drift(
+                f"changed by somebody else, and not readable: {where}{error.why}",
+                path=place.path,
+                advice="Mend the file by hand and open again, or run `journal rebuild`, which puts "
+                "it back as the log has it (the bytes are kept in quarantine).",
+            ) from error
+
+    def _drift(self, place: views.Place, value: Any) -> Drift:
+        changes = diff(self._core.fresh().state, value)
+        first = changes[0] if changes else {"path": "", "op": "replace"}
+        more = f", and {len(changes) - 1} more" if len(changes) > 1 else ""
+        return Drift(
+            f"changed by somebody else: {first['op']} at {first['path'] or 'the root'!r}{more}",
+            path=place.path,
+            pointer=str(first["path"]),
+            advice=_ADVICE,
+        )
+
+    def _is_ours(self, record: ViewRecord, found: views.Found, value: Any) -> bool:
+        """Say whether the bytes are an older state of ours, or were adopted already."""
+        core = self._core
+        tail = core.history.tail.seq
+        start = min(min((voucher.seq for voucher in record.vouchers), default=tail), tail)
+        digest = codec.sha256(found.data)
+        live = core.states.at(core.history, start)
+        if equal(live.state, value):
+            return True
+        for block in core.history.blocks(start, tail):
+            if b'"journal.adopted"' in block.data and _names(block.data, digest):
+                return True
+            for event in core.projection.decode(block.data):
+                live.state = core.projection.apply(live.state, [event])
+                if live.state == value and equal(live.state, value):
+                    return True
+        return False
+
+    def _adopt(
+        self,
+        view: DocumentView,
+        place: views.Place,
+        record: ViewRecord | None,
+        found: views.Found,
+        value: Any,
+    ) -> Event:
+        """Append `journal.adopted` (I2); raises `UsageError` where it is not adoptable."""
+        core = self._core
+        base, patch = self._smallest_patch(record, value)
+        newest = core.fresh().state
+        adopted = apply_patch(codec.copy_value(newest), codec.copy_value(patch))
+        check_state(adopted, core.projection)
+        core.projection.check(adopted)
+        core.projection.check_adoption(newest, adopted)
+        digest = codec.sha256(found.data)
+        data = {"view": view.name, "sha256": digest, "base": base, "patch": patch}
+        event = self._appender.add_engine_event(ADOPTED, data)
+        self._vouch(place, digest, event.seq)
+        core.say(f"{place.path} was changed by somebody else; adopted as event {event.seq}")
+        return event
+
+    def _smallest_patch(self, record: ViewRecord | None, value: Any) -> tuple[int, list[Any]]:
+        core = self._core
+        tail = core.history.tail.seq
+        seqs = {voucher.seq for voucher in record.vouchers} if record else {tail}
+        patches = [
+            (seq, diff(core.states.at(core.history, seq).state, value))
+            for seq in sorted(seqs, reverse=True)
+            if seq <= tail
+        ] or [(tail, diff(core.fresh().state, value))]
+        return min(patches, key=lambda found: len(codec.encode_value(found[1])))
+
+    def _vouch(self, place: views.Place, digest: str, seq: int) -> None:
+        """Let the witness say that the bytes there now are known, as the state at `seq`."""
+        core = self._core
+        data, found = views.read(place)
+        if codec.sha256(data) != digest:
+            return
+        voucher = views.vouch(data, found, seq=seq, revision="", lines=False)
+        with core.viewing():
+            witness = core.read_witness()
+            records = {**witness.views, place.name: ViewRecord(after=voucher)}
+            self._viewer.write_witness(witness, records)
+
+    def _take_if_equal(self, place: views.Place, found: views.Found) -> None:
+        """Vouch for a view that nobody vouches for (no witness), if it is as the log has it."""
+        live = self._core.fresh()
+        if self._viewer.render(live.state).get(place.name) == found.data:
+            self._vouch(place, codec.sha256(found.data), live.seq)
+
+    def _say_if_ahead(self, place: views.Place, voucher: Voucher) -> None:
+        """After a power cut a view may show events that the durability allowed to be lost."""
+        core = self._core
+        tail = core.history.tail.seq
+        if voucher.seq <= tail:
+            return
+        core.say(
+            f"{place.path} shows events {tail + 1} to {voucher.seq}, which are not in the log: "
+            f"lost, as durability {core.config.durability!r} allows; the view is written again"
+        )
+        older = msgspec.structs.replace(voucher, seq=0, revision="")
+        with core.viewing():
+            witness = core.read_witness()
+            self._viewer.write_witness(
+                witness, {**witness.views, place.name: ViewRecord(after=older)}
+            )
+
+    # --- lines -----------------------------------------------------------------------------------
+
+    def _adopt_lines(
+        self, view: LinesView, place: views.Place, record: ViewRecord | None
+    ) -> None:
+        """Append an event for each whole line that somebody else put behind ours."""
+        found = views.look_at_lines(place, record)
+        if found.voucher is None or not found.extra:
+            return
+        tail = self._core.history.tail.seq
+        ours = [line for _, line in self._viewer.fold_lines(view, found.voucher.seq, tail)]
+        drafts = []
+        for part in found.extra.split(b"\n")[:-1]:
+            line = part + b"\n"
+            if line in ours:
+                ours.remove(line)
+            elif (adopted := view.adopt(line)) is not None:
+                drafts.append(Draft(type=adopted[0], data=adopted[1]))
+        if drafts:
+            events = self._appender.add(drafts)
+            self._core.say(f"{place.path}: {len(events)} lines of somebody else's were adopted")
+
+    # --- asked for -------------------------------------------------------------------------------
+
+    def adopt(self) -> list[Event]:
+        """Adopt whatever differs in the document views, as `journal adopt` asks."""
+        core, events = self._core, []
+        witness = core.read_witness()
+        for view in core.projection.views:
+            if isinstance(view, LinesView):
+                continue
+            place = views.place_of(core.path, view, core.config.views)
+            record = witness.views.get(view.name)
+            found = views.look(place, record)
+            if found.status == "broken":
+                raise Drift(
+                    f"{found.why}, so there is nothing to adopt",
+                    path=place.path,
+                    advice="`journal rebuild` puts it back as the log has it.",
+                )
+            if found.status == "foreign":
+                value = self._read(place, found)
+                if not equal(core.fresh().state, value):
+                    events.append(self._adopt(view, place, record, found, value))
+        return events
+
+
+def _names(lines: bytes, digest: str) -> bool:
+    return any(
+        event.type == ADOPTED and event.data.get("sha256") == digest
+        for event in codec.decode_events(lines)
+    )
+
+

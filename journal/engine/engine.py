@@ -1,0 +1,402 @@
+"""`Engine`: one open journal, as a Python program uses it.
+
+I1  Every method is safe to call from several threads. asyncio callers use `asyncio.to_thread`.
+I2  What is handed out belongs to the caller and can be changed without harm, except the state
+    that a command gets.
+I3  A call that raises has changed nothing, but for a sync that failed: then the event may be on
+    disk or not, and the engine appends nothing more until the journal is opened again.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import msgspec
+
+from journal import codec
+from journal.config import Config
+from journal.engine.appending import Appender, NewEvent, to_draft
+from journal.engine.core import Core
+from journal.engine.drift import DriftKeeper
+from journal.engine.publishing import Publisher
+from journal.engine.rebuilding import Rebuilder
+from journal.engine.reports import CheckpointInfo, Rebuilt, Status, Verified, ViewStatus
+from journal.engine.snapshotting import Snapshotter
+from journal.engine.states import Live
+from journal.engine.verifying import Verifier
+from journal.engine.viewing import Viewer
+from journal.errors import Corrupt, JournalError, UsageError
+from journal.event import CHECKPOINT, FORMAT, Draft, Event, parse_time
+from journal.log.history import Head
+from journal.recovery import Damage, corrupt
+from projections import view as views
+from projections.projection import LinesView, Projection
+from snapshots import snapshot
+
+Progress = Callable[[int, int], None]
+Command = Callable[..., Iterable[NewEvent] | None]
+"""(state, *args) -> events to append; it must not change the state."""
+
+
+class Engine:
+    """One open journal; from `journal.open` or `journal.init`."""
+
+    def __init__(self, core: Core, messages: list[str]) -> None:
+        """Put the parts together; used by `journal.engine.opening` only."""
+        self._core = core
+        self.messages = messages
+        self.viewer = Viewer(core)
+        self.appender = Appender(core, self.viewer)
+        self.snapshotter = Snapshotter(core, self.appender)
+        self.publisher = Publisher(core, self.viewer, self.snapshotter)
+        self.drift = DriftKeeper(core, self.appender, self.viewer)
+
+    # --- what it is ------------------------------------------------------------------------------
+
+    @property
+    def path(self) -> Path:
+        """The journal's folder."""
+        return self._core.path
+
+    @property
+    def config(self) -> Config:
+        """What `journal.yaml` says."""
+        return self._core.config
+
+    @property
+    def projection(self) -> Projection:
+        """What the events mean."""
+        return self._core.projection
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it was opened for reading only."""
+        return not self._core.write
+
+    @property
+    def id(self) -> str:
+        """The journal's id, 32 hexadecimal digits."""
+        return self._core.reader.journal_id or self._core.config.id
+
+    @property
+    def seq(self) -> int:
+        """The last seq that this engine has folded."""
+        return self._core.history.tail.seq
+
+    @property
+    def time(self) -> str:
+        """The time of the event at `seq`."""
+        return self._core.history.tail.time
+
+    @property
+    def synced(self) -> int:
+        """The last seq known to be on disk."""
+        known = self._core.read_witness().synced_seq
+        return known if self.read_only else max(known, self._core.log.synced.seq)
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> Any:
+        """A copy of the newest state that this engine has folded."""
+        with self._core.mutex:
+            self._core.check_usable()
+            return codec.copy_value(self._core.fresh().state)
+
+    def refresh(self) -> int:
+        """Take in what others appended; return the newest seq. Raises `Corrupt`, `Locked`."""
+        if self.read_only:
+            with self._core.mutex:
+                self._core.check_usable()
+                self._core.catch_up_reading()
+        else:
+            with self._core.appending():
+                self.appender.catch_up()
+        return self.seq
+
+    def state_at(self, at: int | str) -> Any:
+        """Return the state after event `at` (a seq), or after the last event by the time `at`.
+
+        Raises `UsageError` for a seq that is not there, `Corrupt` where events are lost.
+        """
+        self._core.check_usable()
+        seq = self.seq_at(at) if isinstance(at, str) else at
+        if isinstance(seq, bool) or not 0 <= seq <= self.seq:
+            raise UsageError(
+                f"there is no event {seq}: history is from 1 to {self.seq} (0 is before the first)",
+                key="at",
+            )
+        return self._core.states.at(self._core.history, seq).state
+
+    def seq_at(self, time: str) -> int:
+        """Return the last seq whose time is at most `time`, 0 if there is none."""
+        return self._core.history.find_time(parse_time(time))
+
+    def events(self, after: int = 0, upto: int | None = None) -> Iterator[Event]:
+        """Yield the events after `after` up to and with `upto` (default: the last folded).
+
+        Every good event is yielded; where some are damaged, `Corrupt` is raised at the end.
+        """
+        self._core.check_usable()
+        history = self._core.history
+        last = history.tail.seq if upto is None else min(upto, history.tail.seq)
+        reached = after
+        try:
+            for block in history.blocks(after, last):
+                yield from codec.decode_events(block.data)
+                reached = block.after.seq
+        except Corrupt:
+            yield from self._good_events(reached, last)
+
+    def _good_events(self, after: int, upto: int) -> Iterator[Event]:
+        damage: Damage | None = None
+        for piece in self._core.history.sifted(after, upto):
+            if isinstance(piece, Damage):
+                damage = damage or piece
+                continue
+            for event in codec.decode_events(piece.data):
+                if after < event.seq <= upto:
+                    yield event
+        if damage is not None:
+            raise corrupt(damage)
+
+    def head(self, seq: int | None = None) -> Head:
+        """Return the end of history, or what it was at `seq`; see `Head`."""
+        wanted = self.seq if seq is None else seq
+        if not 1 <= wanted <= self.seq:
+            raise UsageError(f"there is no event {wanted}: history is from 1 to {self.seq}")
+        return self._core.history.head(wanted)
+
+    def verify(
+        self, anchors: Iterable[tuple[int, str]] = (), progress: Progress | None = None
+    ) -> Verified:
+        """Check everything; changes nothing. `anchors` are pairs (seq, sha256) noted earlier."""
+        self._core.check_usable()
+        return Verifier(self._core, self.viewer, anchors).run(progress)
+
+    # --- appending -------------------------------------------------------------------------------
+
+    def append(
+        self,
+        event: str | msgspec.Struct,
+        data: Any = None,
+        *,
+        actor: str = "",
+        id: str = "",
+        cause: int = 0,
+        expected_seq: int | None = None,
+    ) -> Event:
+        """Append one event, a type with its data or a typed struct; return it as recorded.
+
+        `id` is an idempotency key: seen before with equal content, the recorded event is
+        returned; with other content `Conflict` is raised, as it is where an event after
+        `expected_seq` may have changed the state. Raises `UsageError` for an event that does not
+        fit, `Locked`, and `OSError` where it cannot be written.
+        """
+        draft = to_draft((event, data) if isinstance(event, str) else event, actor)
+        draft = msgspec.structs.replace(draft, id=id or draft.id, cause=cause or draft.cause)
+        return self._append([draft], expected_seq)[0]
+
+    def append_batch(
+        self,
+        events: Iterable[NewEvent],
+        *,
+        actor: str = "",
+        expected_seq: int | None = None,
+    ) -> list[Event]:
+        """Append several events as one, all or nothing; return them as recorded."""
+        return self._append([to_draft(event, actor) for event in events], expected_seq)
+
+    def _append(self, drafts: Sequence[Draft], expected_seq: int | None) -> list[Event]:
+        if not drafts:
+            return []
+        with self._core.appending():
+            self.appender.catch_up()
+            self.drift.in_run()
+            events = self.appender.add(drafts, expected_seq)
+            seq = self.seq
+        self.publisher.commit(seq)
+        return events
+
+    def execute(
+        self,
+        command: Command,
+        *args: Any,
+        actor: str = "",
+        id: str = "",
+        expected_seq: int | None = None,
+        **kwargs: Any,
+    ) -> list[Event]:
+        """Run `command(state, *args)` once on the newest state and append what it returns.
+
+        The command runs inside the lock and must not change the state. It returns events as
+        `append_batch` takes them, or none: then nothing is appended, and with durability `always`
+        the call returns only after what the command saw is on disk. What it raises passes
+        through, and nothing is written. `id` is the key of its first event: seen before, the
+        events of that append are returned and the command does not run.
+        """
+        with self._core.appending():
+            self.appender.catch_up()
+            self.drift.in_run()
+            if id and (known := self.appender.recorded(id)):
+                events = known
+            else:
+                self.appender.expect(expected_seq)
+                found = command(self._core.fresh().state, *args, **kwargs)
+                drafts = [to_draft(event, actor) for event in found or ()]
+                if drafts and id:
+                    drafts[0] = msgspec.structs.replace(drafts[0], id=id)
+                events = self.appender.add(drafts) if drafts else []
+            seq = self.seq
+        self.publisher.commit(seq)
+        return events
+
+    def adopt(self) -> list[Event]:
+        """Record as events how the views differ from the log; return them, none if equal.
+
+        Raises `Drift` where a view cannot be read, `UsageError` where the result is not valid.
+        """
+        with self._core.appending():
+            self.appender.catch_up()
+            events = self.drift.adopt()
+            seq = self.seq
+        self.publisher.commit(seq)
+        return events
+
+    # --- snapshots -------------------------------------------------------------------------------
+
+    def snapshot(self, type: str = "manual", trigger: str = "") -> CheckpointInfo:
+        """Take a snapshot of the newest state and record it as an event (`journal.checkpoint`).
+
+        `type`: 1 to 40 of a-z, 0-9 and `-`; `trigger`: any text, why it was taken.
+        """
+        snapshot.check_type(type, asked_for=True)
+        with self._core.appending():
+            self.appender.catch_up()
+            live = self._core.fresh()
+            live = Live(live.state, live.seq, live.time)
+            data = self.snapshotter.encode(live, type, trigger)
+            described = self.snapshotter.describe(live, type, trigger, data)
+            self.appender.add_engine_event(CHECKPOINT, described)
+            seq = self.seq
+        self._core.log.sync(seq)
+        self.snapshotter.write(data)
+        self.publisher.commit(seq)
+        return CheckpointInfo(
+            seq=live.seq,
+            type=type,
+            time=live.time,
+            trigger=trigger,
+            file=described["file"],
+            size_bytes=len(data),
+        )
+
+    def snapshots(self) -> list[CheckpointInfo]:
+        """Return every snapshot, those asked for and the engine's own (type `auto`), by seq."""
+        return [self._describe(entry.name, entry.seq, entry.type) for entry in self._core.store.list()]
+
+    def _describe(self, name: str, seq: int, kind: str) -> CheckpointInfo:
+        path = self._core.store.folder / name
+        problem, time, trigger, size = "", "", "", 0
+        try:
+            header = snapshot.read_header(path)
+            time, trigger, size = header.timestamp, header.trigger, header.size_bytes
+            wanted = (self.projection.name, self.projection.revision)
+            if (header.projection, header.revision) != wanted:
+                problem = "made by other code"
+        except Corrupt as error:
+            problem = error.why
+        except OSError as error:
+            problem = error.strerror or str(error)
+        return CheckpointInfo(
+            seq=seq, type=kind, time=time, trigger=trigger, file=name, size_bytes=size, problem=problem
+        )
+
+    # --- keeping ---------------------------------------------------------------------------------
+
+    def rebuild(self, progress: Progress | None = None) -> Rebuilt:
+        """Fold the whole log from nothing; write views and asked-for checkpoints that differ.
+
+        What is replaced is kept in quarantine. Reads no snapshot.
+        """
+        with self._core.appending():
+            self.appender.catch_up()
+            self._core.log.sync(self.seq)
+            return Rebuilder(self._core, self.viewer, self.snapshotter).run(progress)
+
+    def flush(self) -> None:
+        """Put everything appended on disk and bring every view up to date."""
+        self._core.check_usable()
+        self.publisher.flush()
+
+    def status(self) -> Status:
+        """Return what the journal is and where it stands."""
+        core = self._core
+        core.check_usable()
+        witness = core.read_witness()
+        history = core.history
+        with core.mutex:
+            state_bytes = len(codec.encode_state(core.fresh().state))
+        return Status(
+            path=str(core.path),
+            id=self.id,
+            format=FORMAT,
+            projection=core.config.projection,
+            durability=core.config.durability,
+            seq=self.seq,
+            time=self.time,
+            synced=self.synced,
+            segments=len(history.names),
+            log_bytes=history.bytes_after(0),
+            state_bytes=state_bytes,
+            snapshots=len(core.store.list()),
+            views=self._view_statuses(),
+            unfinished_bytes=core.reader.unfinished_bytes(),
+            unknown=dict(Counter(unknown.type for unknown in core.unknown)),
+            writer="" if witness.writer is None else str(witness.writer),
+            messages=list(self.messages),
+        )
+
+    def _view_statuses(self) -> list[ViewStatus]:
+        core = self._core
+        witness = core.read_witness()
+        found = []
+        for view in core.projection.views:
+            try:
+                place = views.place_of(core.path, view, core.config.views)
+                look = views.look_at_lines if isinstance(view, LinesView) else views.look
+                seen = look(place, witness.views.get(view.name))
+                seq = None if seen.voucher is None else seen.voucher.seq
+                status = {"ours": "healthy", "foreign": "changed"}.get(seen.status, seen.status)
+                if seq is not None and seq < self.seq:
+                    status = "behind"
+                found.append(ViewStatus(name=view.name, path=str(place.path), status=status, seq=seq))
+            except (OSError, JournalError) as error:
+                path = str(core.path / view.file)
+                found.append(ViewStatus(name=view.name, path=path, status=str(error)))
+        return found
+
+    def close(self) -> None:
+        """Flush and close; safe to call again."""
+        core = self._core
+        if core.closed:
+            return
+        try:
+            if core.write and not core.log.is_dead:
+                self.publisher.flush()
+        finally:
+            core.close()
+
+    def __enter__(self) -> "Engine":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+

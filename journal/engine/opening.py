@@ -1,0 +1,273 @@
+"""How a journal comes into being, and how one is opened.
+
+I1  `init` makes the log first and `journal.yaml` last. A kill in between leaves an unfinished
+    journal, which `init` completes and nothing else touches.
+I2  Opening for writing: append lock, the end of the log in order and on disk, the state from the
+    nearest snapshot, drift, then the views and the witness under the view lock.
+I3  Opening read-only locks, repairs and writes nothing, and works with no byte free.
+"""
+
+import contextlib
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from journal import codec, durable
+from journal import config as configs
+from journal.config import Config, Durability, ViewsConfig
+from journal.engine.core import LOG_FOLDER, Core
+from journal.engine.drift import OnDrift
+from journal.engine.engine import Engine
+from journal.engine.states import Live
+from journal.errors import Corrupt, JournalError, UsageError
+from journal.event import CREATED, FORMAT, Clock, format_time, now_ms, parse_time
+from journal.log import writer as logs
+from journal.log.reader import Reader
+from journal.log.writer import Encoded
+from projections import catalog
+from projections import view as views
+from projections.projection import DocumentView, Projection
+
+Say = Callable[[str], None]
+
+
+def init_journal(
+    path: str | Path,
+    *,
+    projection: str | Projection = "document",
+    durability: Durability = "always",
+    views_every_ms: int = 0,
+    view_files: dict[str, str] | None = None,
+    time: str | None = None,
+    clock: Clock = now_ms,
+    lock_timeout_s: float = 10.0,
+    on_message: Say | None = None,
+) -> Engine:
+    """Make a journal in the folder `path`, or complete an unfinished one, and open it.
+
+    `projection`: a name from the catalog, or `module:NAME`. `views_every_ms`: 0 writes the views
+    with every append. `view_files`: where views lie, relative to `path`. `time`: when history
+    begins, for histories from elsewhere. Raises `UsageError` where a journal is there already.
+    """
+    folder = Path(path)
+    found = catalog.find(projection) if isinstance(projection, str) else projection
+    name = projection if isinstance(projection, str) else projection.name
+    if (folder / configs.FILE_NAME).exists():
+        raise UsageError(
+            f"{folder}: there is a journal here already",
+            advice="Open it; `journal status` says what is in it.",
+        )
+    durable.make_folder(folder)
+    with contextlib.closing(durable.FolderLock(folder)) as lock, lock.held(lock_timeout_s):
+        if (folder / configs.FILE_NAME).exists():
+            raise UsageError(f"{folder}: another process made a journal here just now")
+        began = parse_time(time) if time else format_time(clock())
+        settings = Config(
+            id=_make_log(folder, name, began),
+            projection=name,
+            durability=durability,
+            views=ViewsConfig(every_ms=views_every_ms, files=view_files or {}),
+        )
+        settings.views.targets = _symlink_targets(folder, found, settings)
+        configs.write(folder, settings)
+    return open_journal(
+        folder,
+        projection=found,
+        clock=clock,
+        lock_timeout_s=lock_timeout_s,
+        on_message=on_message,
+    )
+
+
+def _make_log(folder: Path, projection: str, time: str) -> str:
+    """Make the log, or take the one that an `init` which was cut off made; return the id."""
+    log_folder = folder / LOG_FOLDER
+    if log_folder.is_dir() and any(log_folder.iterdir()):
+        durable.remove_leftovers(log_folder)
+    if log_folder.is_dir() and any(log_folder.iterdir()):
+        with contextlib.closing(Reader(log_folder)) as reader:
+            if reader.journal_id:
+                return reader.journal_id
+    journal_id = secrets.token_hex(16)
+    logs.create(log_folder, _created(projection, journal_id), time=time)
+    return journal_id
+
+
+def _created(projection: str, journal_id: str) -> dict[str, object]:
+    return {"format": FORMAT, "id": journal_id, "projection": projection}
+
+
+def _symlink_targets(folder: Path, projection: Projection, settings: Config) -> dict[str, str]:
+    targets = {}
+    for view in projection.views:
+        path = folder / settings.views.files.get(view.name, view.file)
+        if path.is_symlink():
+            targets[view.name] = str(path.readlink())
+    return targets
+
+
+def open_journal(
+    path: str | Path,
+    *,
+    read_only: bool = False,
+    projection: Projection | None = None,
+    durability: Durability | None = None,
+    on_drift: OnDrift = "refuse",
+    lock_timeout_s: float = 10.0,
+    on_message: Say | None = None,
+    clock: Clock = now_ms,
+) -> Engine:
+    """Open the journal in the folder `path`.
+
+    `read_only` locks, repairs and writes nothing. `projection` and `durability` stand in for what
+    `journal.yaml` says. `on_drift`: what to do about a view that somebody else changed and that
+    its projection does not adopt by itself: refuse, adopt or replace. `on_message` gets each
+    thing that a person should know, such as a recovery.
+
+    Raises `JournalError` where there is no journal, `Locked`, `Corrupt`, `UnsupportedFormat`,
+    `Drift`; for reading only the damage that is in the way.
+    """
+    folder = Path(path)
+    settings = configs.read(folder)
+    if durability is not None:
+        settings.durability = durability
+    messages: list[str] = []
+    core = Core(
+        folder,
+        settings,
+        projection or catalog.find(settings.projection),
+        write=not read_only,
+        clock=clock,
+        lock_timeout_s=lock_timeout_s,
+        say=_teller(messages, on_message),
+    )
+    engine = Engine(core, messages)
+    try:
+        if read_only:
+            _open_reading(core)
+        else:
+            _open_writing(engine, core, on_drift)
+    except BaseException:
+        core.close()
+        raise
+    return engine
+
+
+def _teller(messages: list[str], on_message: Say | None) -> Say:
+    def say(text: str) -> None:
+        messages.append(text)
+        if on_message is not None:
+            on_message(text)
+
+    return say
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+def _open_reading(core: Core) -> None:
+    """Stand at the newest state that is cheap to have, and fold the rest (I3)."""
+    live = _vouched_state(core)
+    core.reader.seek(live.seq)
+    if core.reader.tail.seq != live.seq:
+        live = core.states.initial()
+        core.reader.seek(0)
+    core.live = live
+    core.catch_up_reading()
+
+
+def _vouched_state(core: Core) -> Live:
+    """Return the state in a view that the witness vouches for, or the newest snapshot's."""
+    newest = core.newest_snapshot_seq()
+    for view in core.projection.views:
+        if not isinstance(view, DocumentView) or not view.holds_state:
+            continue
+        with contextlib.suppress(OSError, JournalError, ValueError):
+            record = core.read_witness().views.get(view.name)
+            place = views.place_of(core.path, view, core.config.views)
+            found = views.read_vouched(place, record, core.projection.revision)
+            if found is not None and found[1].seq >= newest:
+                return Live(found[0], found[1].seq)
+    return core.states.base(_ANY_SEQ)
+
+
+_ANY_SEQ = 2**62
+
+
+# --- writing -------------------------------------------------------------------------------------
+
+
+def _open_writing(engine: Engine, core: Core, on_drift: OnDrift) -> None:
+    with core.appending():
+        durable.remove_leftovers(core.path / LOG_FOLDER)
+        record = core.witness_file.read()
+        notes = core.log.recover(None if record is None else record.synced)
+        tail = core.history.tail
+        _refuse_snapshots_beyond(core, tail.seq)
+        if core.log.header is None:
+            _refuse_empty_beside_state(core)
+            notes = [_created_note(core)]
+        core.live = _live_at_tail(core)
+        engine.viewer.lines_start(tail.seq)
+        engine.snapshotter.note_newest()
+        for note in notes:
+            core.say(_say_note(core, note))
+        engine.appender.record(notes)
+        engine.drift.at_opening(on_drift, witness_whole=record is not None)
+        core.log.sync(core.history.tail.seq)
+        engine.publisher.write(engine.viewer.content(core.fresh()))
+
+
+def _live_at_tail(core: Core) -> Live:
+    tail = core.history.tail
+    live = _vouched_state(core)
+    if live.seq > tail.seq:
+        live = core.states.base(tail.seq)
+    return core.states.fold(core.history, live, tail.seq, core.unknown)
+
+
+def _refuse_snapshots_beyond(core: Core, seq: int) -> None:
+    newest = core.newest_snapshot_seq()
+    if newest > seq:
+        raise Corrupt(
+            f"there is a snapshot at event {newest}, and the log ends at event {seq}: "
+            f"events {seq + 1} to {newest} are missing at the end",
+            path=core.path / LOG_FOLDER,
+            seq=seq + 1,
+            advice="Nothing was changed. Put the log back from a copy, or see "
+            "`journal repair --dry-run`.",
+        )
+
+
+def _refuse_empty_beside_state(core: Core) -> None:
+    """An empty first segment is an empty journal, unless something shows that it was not."""
+    for view in core.projection.views:
+        place = views.place_of(core.path, view, core.config.views)
+        if place.target.exists():
+            raise Corrupt(
+                f"the log is empty, and {place.path.name} is there: the log has lost its events",
+                path=core.path / LOG_FOLDER / core.log.last.name,
+                offset=0,
+                advice=f"Nothing was changed, {place.path} least of all. Put the log back from a "
+                "copy; or move that file away to start an empty journal.",
+            )
+
+
+def _created_note(core: Core) -> Encoded:
+    data = _created(core.config.projection, core.config.id)
+    return Encoded(CREATED, codec.encode_value(data))
+
+
+def _say_note(core: Core, note: Encoded) -> str:
+    if note.type == CREATED:
+        return f"{core.path}: the log was empty; it begins anew"
+    data: dict[str, Any] = codec.decode_value(note.data)
+    return (
+        f"{core.path / LOG_FOLDER / data['segment']}: {data['bytes']} bytes after byte "
+        f"{data['offset']} were no whole append ({data['why']}): a crash left them and nobody was "
+        f"told that they were stored. They are kept as quarantine/{data['quarantine']}; "
+        "every event before them is there"
+    )
+
+

@@ -1,0 +1,103 @@
+"""After the commit point: syncing, and when the witness, the views and a snapshot are written.
+
+I1  Nothing here can refuse an append any more, but a failed sync: a view that cannot be written
+    is said, and healed by the next write.
+I2  With durability `always` a view or a snapshot never shows an event that is not on disk. Where
+    other threads have moved the state past what is synced, the view is left to whoever commits
+    the later event; one left so for 100 ms is written after a sync under the append lock.
+I3  No timers: coalesced views and `batch` syncs happen at the next append, `flush` or `close`.
+"""
+
+import contextlib
+import time
+from collections.abc import Iterator
+
+from journal.engine.core import Core
+from journal.engine.snapshotting import Snapshotter
+from journal.engine.states import Live
+from journal.engine.viewing import Content, Viewer
+from journal.errors import JournalError
+
+_OVERDUE_S = 0.1
+
+
+class Publisher:
+    """Decides when what others look at is brought up to date, for one open journal."""
+
+    def __init__(self, core: Core, viewer: Viewer, snapshotter: Snapshotter) -> None:
+        """Take part in `core`; nothing is written yet."""
+        self._core = core
+        self._viewer = viewer
+        self._snapshotter = snapshotter
+        self._views_at = self._synced_at = time.monotonic()
+        self._behind_since: float | None = None
+        self.published_seq = 0
+
+    def commit(self, seq: int) -> None:
+        """Make everything up to `seq` as durable as the journal promises, then publish it."""
+        core = self._core
+        now = time.monotonic()
+        due = (now - self._synced_at) * 1000 >= core.config.batch_ms
+        if core.config.durability == "always" or (core.config.durability == "batch" and due):
+            core.log.sync(seq)
+            self._synced_at = now
+        every_ms = core.config.views.every_ms
+        if not every_ms or (now - self._views_at) * 1000 >= every_ms:
+            self.publish()
+        elif core.config.durability == "always":
+            with self._saying("the witness"):
+                self._viewer.note_synced()
+        with self._saying("a snapshot"):
+            self._snapshotter.take_if_due()
+
+    def flush(self) -> None:
+        """Sync the log and bring every view up to date."""
+        core = self._core
+        core.log.sync(core.history.tail.seq)
+        self._synced_at = time.monotonic()
+        self.publish()
+        with self._saying("the witness"):
+            self._viewer.note_synced()
+
+    def publish(self) -> None:
+        """Write every view as of the newest state, if that may be shown already (I2)."""
+        core = self._core
+        with core.mutex:
+            live = core.live
+            if live is not None and live.seq == self.published_seq:
+                return
+            if live is None or not self._may_show(live):
+                if not self._overdue():
+                    return
+                with core.appending():
+                    live = core.fresh()
+                    core.log.sync(live.seq)
+            self._behind_since = None
+            content = self._viewer.content(live)
+        self._views_at = time.monotonic()
+        with self._saying("a view"):
+            self.write(content)
+
+    def write(self, content: Content) -> None:
+        """Write the views; the caller does not hold the view lock."""
+        with self._core.viewing():
+            self._viewer.write(content)
+        self.published_seq = max(self.published_seq, content.seq)
+
+    def _may_show(self, live: Live) -> bool:
+        return self._core.config.durability != "always" or live.seq <= self._core.log.synced.seq
+
+    def _overdue(self) -> bool:
+        now = time.monotonic()
+        self._behind_since = self._behind_since or now
+        return now - self._behind_since >= _OVERDUE_S
+
+    @contextlib.contextmanager
+    def _saying(self, what: str) -> Iterator[None]:
+        """Turn what goes wrong into a message (I1); a dead log is no small matter and passes."""
+        try:
+            yield
+        except (OSError, JournalError) as error:
+            if self._core.log.is_dead:
+                raise
+            self._core.say(f"{what} could not be written and waits for the next append: {error}")

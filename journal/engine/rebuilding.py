@@ -1,0 +1,151 @@
+"""Rebuild: everything that can be made again from the log, and put back where it differs.
+
+I1  It reads the whole log and folds from nothing, in one pass; it believes no snapshot.
+I2  What it replaces is saved in quarantine first.
+I3  Asked-for checkpoints come back byte for byte; the policy's are checked and dropped if false.
+"""
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+from journal import codec, durable
+from journal.engine.core import Core
+from journal.engine.reports import Rebuilt
+from journal.engine.snapshotting import Snapshotter
+from journal.engine.states import Live
+from journal.engine.viewing import Viewer
+from journal.event import CHECKPOINT, PRUNED, format_time
+from journal.witness import ViewRecord, Witness
+from projections import view as views
+from projections.projection import LinesView
+from snapshots import snapshot
+from snapshots.snapshot import AUTO
+
+Progress = Callable[[int, int], None]
+"""(events done, events in all)."""
+
+
+class Rebuilder:
+    """One run of `rebuild` over one journal; the caller holds the append lock."""
+
+    def __init__(self, core: Core, viewer: Viewer, snapshotter: Snapshotter) -> None:
+        """Take part in `core`."""
+        self._core = core
+        self._viewer = viewer
+        self._snapshotter = snapshotter
+        self._equal: list[str] = []
+        self._written: list[str] = []
+        self._removed: list[str] = []
+
+    def run(self, progress: Progress | None) -> Rebuilt:
+        """Fold from nothing, write what differs, and return what was done."""
+        core = self._core
+        tail = core.history.tail.seq
+        due = self._asked_for()
+        for entry in core.store.list():
+            if entry.type == AUTO:
+                due.setdefault(entry.seq, []).append((AUTO, ""))
+        live = core.states.initial()
+        for seq in sorted(seq for seq in due if seq <= tail):
+            live = core.states.fold(core.history, live, seq, progress=progress)
+            for kind, trigger in due[seq]:
+                self._snapshot(live, kind, trigger)
+        live = core.states.fold(core.history, live, tail, progress=progress)
+        core.live = live
+        self._views(live)
+        return Rebuilt(
+            seq=tail,
+            events=tail,
+            equal=self._equal,
+            written=self._written,
+            removed=self._removed,
+        )
+
+    def _asked_for(self) -> dict[int, list[tuple[str, str]]]:
+        """Return seq -> (type, trigger) of the checkpoints asked for and not pruned since."""
+        asked: dict[str, tuple[int, str, str]] = {}
+        for block in self._core.history.blocks(0, self._core.history.tail.seq):
+            if b'"journal.checkpoint"' not in block.data and b'"journal.pruned"' not in block.data:
+                continue
+            for event in codec.decode_events(block.data):
+                if event.type == CHECKPOINT:
+                    data = event.data
+                    asked[data["file"]] = (data["seq"], data["type"], data["trigger"])
+                elif event.type == PRUNED:
+                    for name in event.data["files"]:
+                        asked.pop(name, None)
+        due: dict[int, list[tuple[str, str]]] = {}
+        for seq, kind, trigger in asked.values():
+            due.setdefault(seq, []).append((kind, trigger))
+        return due
+
+    def _snapshot(self, live: Live, kind: str, trigger: str) -> None:
+        store = self._core.store
+        data = self._snapshotter.encode(live, kind, trigger)
+        name = snapshot.name_of(live.seq, kind)
+        try:
+            found = durable.read_file(store.folder / name)
+        except FileNotFoundError:
+            found = None
+        if found == data:
+            self._equal.append(f"snapshots/{name}")
+            return
+        if found is not None:
+            self._put_aside(name, found)
+        if kind == AUTO:
+            store.remove(name)
+            self._removed.append(f"snapshots/{name}")
+        else:
+            store.write(data)
+            self._written.append(f"snapshots/{name}")
+
+    def _views(self, live: Live) -> None:
+        core = self._core
+        documents = self._viewer.render(live.state)
+        with core.viewing():
+            witness = core.read_witness()
+            records = dict(witness.views)
+            for view in core.projection.views:
+                place = views.place_of(core.path, view, core.config.views)
+                if isinstance(view, LinesView):
+                    lines = self._viewer.fold_lines(view, 0, live.seq)
+                    data = b"".join(line for _, line in lines)
+                    self._view(place, data, live.seq, witness, records, lines=True)
+                else:
+                    data = documents[view.name]
+                    self._view(place, data, live.seq, witness, records, lines=False)
+            self._viewer.write_witness(witness, records)
+
+    def _view(
+        self,
+        place: views.Place,
+        data: bytes,
+        seq: int,
+        witness: Witness,
+        records: dict[str, ViewRecord],
+        *,
+        lines: bool,
+    ) -> None:
+        name = place.path.name
+        with contextlib.suppress(FileNotFoundError):
+            found, at_once = views.read(place)
+            if found == data or (lines and _same_lines(found, data)):
+                self._equal.append(name)
+                revision = self._core.projection.revision
+                voucher = views.vouch(found, at_once, seq=seq, revision=revision, lines=lines)
+                records[place.name] = ViewRecord(after=voucher)
+                return
+            self._put_aside(name, found)
+        self._viewer.replace(place, data, seq, witness, records, lines=lines)
+        self._written.append(name)
+
+    def _put_aside(self, name: str, data: bytes) -> None:
+        core = self._core
+        stamp = format_time(core.clock()).translate({ord(mark): None for mark in "-:."})
+        views.put_aside(name, data, core.quarantine, stamp)
+
+
+def _same_lines(a: bytes, b: bytes) -> bool:
+    """Say whether two texts differ at most in the order of their lines."""
+    return sorted(a.split(b"\n")) == sorted(b.split(b"\n"))

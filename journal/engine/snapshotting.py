@@ -1,0 +1,79 @@
+"""When the engine takes a snapshot, and how one that is asked for is recorded.
+
+I1  A snapshot shows only what is on disk: the log is synced up to its seq first, in every mode.
+I2  It is a function of the log, its type and its trigger: `timestamp` is the time of the event at
+    `seq`. So those asked for, recorded as `journal.checkpoint`, come back with a rebuild.
+I3  Those of the policy are only a cache: taken when the log has grown enough, thinned evenly.
+"""
+
+from typing import Any
+
+from journal import codec
+from journal.engine.appending import Appender
+from journal.engine.core import Core
+from journal.engine.states import Live
+from journal.event import EARLIEST_TIME
+from snapshots import policy, retention, snapshot
+from snapshots.snapshot import AUTO
+
+
+class Snapshotter:
+    """Takes the snapshots of one open journal."""
+
+    def __init__(self, core: Core, appender: Appender) -> None:
+        """Take part in `core`."""
+        self._core = core
+        self._appender = appender
+        self._newest_bytes = 0
+
+    def note_newest(self) -> None:
+        """Learn, at opening, how large the newest snapshot is and how much log came after it."""
+        core = self._core
+        seq = 0
+        if entries := core.store.list():
+            seq = entries[-1].seq
+            self._newest_bytes = (core.store.folder / entries[-1].name).lstat().st_size
+        self._appender.bytes_since_snapshot = core.history.bytes_after(seq)
+
+    def take_if_due(self) -> None:
+        """Take a snapshot by the policy (I3)."""
+        core, grown = self._core, self._appender.bytes_since_snapshot
+        if not policy.is_due(grown, self._newest_bytes, core.config.snapshots):
+            return
+        with core.mutex:
+            live = core.fresh()
+            data, seq = self.encode(live, AUTO, ""), live.seq
+        core.log.sync(seq)
+        self.write(data)
+        seqs = [entry.seq for entry in core.store.list() if entry.type == AUTO]
+        thinned = retention.thin(seqs, core.config.snapshots.keep)
+        core.store.remove(*(snapshot.name_of(old, AUTO) for old in thinned))
+
+    def encode(self, live: Live, kind: str, trigger: str) -> bytes:
+        """Make the snapshot of a state (I2)."""
+        projection = self._core.projection
+        return snapshot.encode(
+            type=kind,
+            timestamp=live.time or EARLIEST_TIME,
+            trigger=trigger,
+            seq=live.seq,
+            projection=projection.name,
+            revision=projection.revision,
+            state_bytes=codec.encode_state(live.state),
+        )
+
+    def describe(self, live: Live, kind: str, trigger: str, data: bytes) -> dict[str, Any]:
+        """Return the data of the `journal.checkpoint` that records a snapshot."""
+        return {
+            "seq": live.seq,
+            "type": kind,
+            "trigger": trigger,
+            "file": snapshot.name_of(live.seq, kind),
+            "sha256": codec.sha256(data),
+        }
+
+    def write(self, data: bytes) -> None:
+        """Write a snapshot of what is synced."""
+        self._core.store.write(data)
+        self._appender.bytes_since_snapshot = 0
+        self._newest_bytes = len(data)

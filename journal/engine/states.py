@@ -1,0 +1,131 @@
+"""The state at any seq: the nearest snapshot at or before it, and a fold of the rest.
+
+I1  A snapshot is used only if its projection and revision are ours and its sha256 holds.
+I2  Where events are lost (`journal.lost`) the state is unknown until an event carries it whole;
+    asking for a state in between raises `Corrupt`.
+I3  Every state handed out is the receiver's own.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from journal import codec
+from journal.errors import Corrupt
+from journal.event import CARRIES_STATE, LOST
+from journal.log.history import History
+from journal.segment import Block
+from projections.projection import Projection, Unknown
+from snapshots.store import Store
+
+_LOST = b'"type":"journal.lost"'
+
+
+class Live(msgspec.Struct):
+    """A state and the last event in it."""
+
+    state: Any
+    seq: int
+    time: str = ""
+
+
+class Fold:
+    """A fold under way: blocks go in, the state is at the end of the last one."""
+
+    def __init__(
+        self, projection: Projection, live: Live, unknown: list[Unknown] | None = None
+    ) -> None:
+        """Start from `live`, which the fold then owns."""
+        self._projection = projection
+        self._live = live
+        self._unknown = unknown
+        self._hole: tuple[int, int] | None = None
+
+    def add(self, block: Block) -> None:
+        """Apply the events of a block."""
+        if self._hole is None and _LOST not in block.data:
+            self._live.state = self._projection.fold(self._live.state, block.data, self._unknown)
+        else:
+            self._add_holed(block.data)
+        self._live.seq, self._live.time = block.after.seq, block.after.time
+
+    def _add_holed(self, lines: bytes) -> None:
+        """Go on behind a hole from the newest event that carries the whole state (I2)."""
+        for line in _lines(lines):
+            event = codec.decode_event(line)
+            if event.type == LOST:
+                self._hole = (event.seq, event.data.get("upto", event.seq))
+            elif event.type in CARRIES_STATE and "state" in event.data:
+                self._hole = None
+            if self._hole is None:
+                self._live.state = self._projection.fold(self._live.state, line, self._unknown)
+
+    @property
+    def in_hole(self) -> bool:
+        """Say whether the state is unknown where the fold stands (I2)."""
+        return self._hole is not None
+
+    def result(self, folder: Path) -> Live:
+        """Return the state; raises `Corrupt` inside a hole (I2)."""
+        if self._hole is not None:
+            first, last = self._hole
+            raise Corrupt(
+                f"events {first} to {last} are lost, so the state at event {self._live.seq} "
+                "is not known",
+                path=folder,
+                seq=first,
+                advice="States before the loss, and from the next event that carries the whole "
+                "state, can be had.",
+            )
+        return self._live
+
+
+def _lines(block: bytes) -> list[bytes]:
+    return [line + b"\n" for line in block.split(b"\n")[:-1]]
+
+
+class States:
+    """Where states come from, for one projection and one folder of snapshots."""
+
+    def __init__(self, projection: Projection, store: Store) -> None:
+        """Read nothing yet."""
+        self._projection = projection
+        self._store = store
+
+    def base(self, upto: int) -> Live:
+        """Return the newest usable snapshot at or before `upto`, else the initial state."""
+        if upto > 0:
+            found = self._store.newest(
+                upto, projection=self._projection.name, revision=self._projection.revision
+            )
+            if found is not None:
+                return Live(found.state(), found.seq, found.timestamp)
+        return self.initial()
+
+    def initial(self) -> Live:
+        """Return the state before the first event."""
+        return Live(self._projection.initial(), 0)
+
+    def at(self, history: History, seq: int, *, base: Live | None = None) -> Live:
+        """Return the state at `seq`, folded from `base` or the nearest snapshot."""
+        start = base if base is not None else self.base(seq)
+        return self.fold(history, start, seq)
+
+    def fold(
+        self,
+        history: History,
+        start: Live,
+        upto: int,
+        unknown: list[Unknown] | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Live:
+        """Fold the events after `start` up to and with `upto`; `start` is used up."""
+        fold = Fold(self._projection, start, unknown)
+        if start.seq < upto:
+            for block in history.blocks(start.seq, upto):
+                fold.add(block)
+                if progress is not None:
+                    progress(block.after.seq, upto)
+        return fold.result(history.folder)

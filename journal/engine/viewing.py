@@ -1,0 +1,278 @@
+"""Writing the views and the witness, under the view lock.
+
+I1  The witness is read anew first, written before a view is replaced, and neither goes back in
+    seq: whoever comes late with an older state writes nothing.
+I2  Bytes that are not ours are saved in quarantine before they are replaced, and it is said.
+I3  Lines are appended once: those of ours that stand there already (a kill came between the append
+    and the witness, or somebody's line was adopted) are not written again.
+"""
+
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from journal import codec
+from journal.engine.checks import check_state
+from journal.engine.core import Core
+from journal.engine.states import Live
+from journal.errors import JournalError
+from journal.event import Event, format_time
+from journal.segment import Block
+from journal.witness import Synced, ViewRecord, Voucher, Witness
+from projections import view as views
+from projections.projection import DocumentView, LinesView
+
+Line = tuple[int, bytes]
+"""A line of a view and the seq of its event."""
+
+
+class Content(msgspec.Struct):
+    """What the views are to show at `seq`: whole documents, and the lines after `lines_after`."""
+
+    seq: int
+    documents: dict[str, bytes]
+    lines: dict[str, list[Line]]
+    lines_after: int
+
+
+class Viewer:
+    """Makes the content of the views from states and events, and writes it."""
+
+    def __init__(self, core: Core) -> None:
+        """Take part in `core`."""
+        self._core = core
+        found = core.projection.views
+        self.documents = [view for view in found if isinstance(view, DocumentView)]
+        self.line_views = [view for view in found if isinstance(view, LinesView)]
+        self._ready: tuple[int, dict[str, bytes]] = (-1, {})
+        self._pending: dict[str, list[Line]] = {view.name: [] for view in self.line_views}
+        self._pending_after = -1
+        self.snapshot_seq = 0
+
+    # --- content ---------------------------------------------------------------------------------
+
+    def render(self, state: Any) -> dict[str, bytes]:
+        """Make the documents of a state, and refuse one that JSON cannot hold."""
+        check_state(state, self._core.projection)
+        return {view.name: view.render(state) for view in self.documents}
+
+    def keep(self, seq: int, documents: dict[str, bytes]) -> None:
+        """Keep the documents of the state at `seq`, made before its events were written."""
+        self._ready = (seq, documents)
+
+    def content(self, live: Live) -> Content:
+        """Return what the views are to show of `live`; the caller holds the mutex."""
+        seq, documents = self._ready
+        if seq != live.seq or not documents:
+            documents = self.render(live.state)
+            self.keep(live.seq, documents)
+        lines = {name: list(found) for name, found in self._pending.items()}
+        return Content(live.seq, documents, lines, self._pending_after)
+
+    def lines_of(self, state: Any, event: Event) -> Iterator[tuple[str, Line]]:
+        """Yield the lines that an event makes, by view; `state` is the one right after it."""
+        for view in self.line_views:
+            line = view.line(state, event)
+            if line is not None:
+                yield view.name, (event.seq, line)
+
+    def keep_lines(self, found: list[tuple[str, Line]]) -> None:
+        """Keep lines of new events until they are written."""
+        for name, line in found:
+            self._pending[name].append(line)
+
+    def lines_start(self, seq: int) -> None:
+        """Say that lines are kept from the events after `seq` on."""
+        self._pending_after = seq
+
+    def fold_block(self, live: Live, block: Block) -> list[tuple[str, Line]]:
+        """Fold a block one event at a time; return the lines it makes."""
+        projection = self._core.projection
+        lines: list[tuple[str, Line]] = []
+        typed = projection.decode(block.data, self._core.unknown)
+        for event, plain in zip(typed, codec.decode_events(block.data), strict=True):
+            live.state = projection.apply(live.state, [event])
+            lines += self.lines_of(live.state, plain)
+        live.seq, live.time = block.after.seq, block.after.time
+        return lines
+
+    def fold_lines(self, view: LinesView, after: int, upto: int) -> list[Line]:
+        """Fold the lines of a view for the events after `after` up to and with `upto`."""
+        core = self._core
+        live = core.states.at(core.history, after)
+        lines: list[Line] = []
+        for block in core.history.blocks(after, upto):
+            lines += [line for name, line in self.fold_block(live, block) if name == view.name]
+        return lines
+
+    # --- writing ---------------------------------------------------------------------------------
+
+    def note_synced(self) -> None:
+        """Write the witness, where what is synced went on."""
+        with self._core.viewing():
+            witness = self._core.read_witness()
+            if self._core.log.synced.seq > witness.synced_seq:
+                self.write_witness(witness, witness.views)
+
+    def write_witness(self, witness: Witness, records: dict[str, ViewRecord]) -> None:
+        """Write the witness anew from the one just read; the caller holds the view lock."""
+        core = self._core
+        core.witness_file.write(
+            Witness(
+                synced=later(core.log.synced, witness.synced),
+                views=records,
+                snapshot=max(witness.snapshot, self.snapshot_seq),
+                writer=core.me,
+            )
+        )
+
+    def write(self, content: Content) -> None:
+        """Write what is older than the content (I1); the caller holds the view lock."""
+        core = self._core
+        witness = core.read_witness()
+        records = dict(witness.views)
+        written = False
+        for view in core.projection.views:
+            try:
+                place = views.place_of(core.path, view, core.config.views)
+                if isinstance(view, DocumentView):
+                    written = self._write_document(witness, records, place, content)
+                else:
+                    written = self._write_lines(witness, records, place, view, content)
+            except (OSError, JournalError) as error:
+                core.say(f"{view.file} could not be written and waits for the next append: {error}")
+        if not written or core.log.synced.seq > witness.synced_seq:
+            self.write_witness(witness, records)
+
+    def _write_document(
+        self,
+        witness: Witness,
+        records: dict[str, ViewRecord],
+        place: views.Place,
+        content: Content,
+    ) -> bool:
+        """Write one document; say whether the witness was written as well."""
+        data, revision = content.documents[place.name], self._core.projection.revision
+        record = records.get(place.name)
+        found = views.look(place, record)
+        voucher = found.voucher
+        if voucher is not None:
+            if voucher.seq > content.seq and voucher.revision == revision:
+                return False
+            if voucher.size == len(data) and voucher.sha256 == codec.sha256(data):
+                same = msgspec.structs.replace(voucher, seq=content.seq, revision=revision)
+                records[place.name] = ViewRecord(after=same)
+                return False
+        self.put_aside(place, found, known=record is not None)
+        self.replace(place, data, content.seq, witness, records, before=voucher)
+        return True
+
+    def replace(
+        self,
+        place: views.Place,
+        data: bytes,
+        seq: int,
+        witness: Witness,
+        records: dict[str, ViewRecord],
+        *,
+        before: Voucher | None = None,
+        lines: bool = False,
+    ) -> None:
+        """Replace a view whole: new file, witness, rename; the caller holds the view lock."""
+        revision = self._core.projection.revision
+        ready = views.prepare(place, data, seq=seq, revision=revision, lines=lines)
+        records[place.name] = ViewRecord(before=before, after=ready.voucher)
+        try:
+            # Before the rename, so that no kill makes our own bytes look foreign.
+            self.write_witness(witness, records)
+        except BaseException:
+            ready.new.discard()
+            raise
+        ready.new.commit()
+
+    def put_aside(self, place: views.Place, found: views.Found, *, known: bool) -> None:
+        """Save bytes that are not ours and say so (I2); `known`: the view was there before."""
+        core = self._core
+        if found.status == "missing" and known:
+            core.say(f"{place.path} was missing; it is written again from the log")
+        if found.status in ("ours", "missing"):
+            return
+        stamp = format_time(core.clock()).translate({ord(mark): None for mark in "-:."})
+        saved = views.put_aside(place.path.name, found.data, core.quarantine, stamp)
+        core.say(
+            f"{place.path}: {found.why}; it is written again from the log, and the bytes that "
+            f"stood there are kept as {core.quarantine / saved}"
+        )
+
+    def _write_lines(
+        self,
+        witness: Witness,
+        records: dict[str, ViewRecord],
+        place: views.Place,
+        view: LinesView,
+        content: Content,
+    ) -> bool:
+        """Bring a view of lines up to date; say whether the witness was written as well."""
+        revision = self._core.projection.revision
+        record = records.get(place.name)
+        found = views.look_at_lines(place, record)
+        voucher = found.voucher
+        if voucher is None or voucher.revision != revision:
+            self.put_aside(place, found, known=record is not None)
+            whole = self.fold_lines(view, 0, content.seq)
+            data = b"".join(line for _, line in whole)
+            self.replace(place, data, content.seq, witness, records, before=voucher, lines=True)
+            return True
+        if voucher.seq < content.seq or found.extra:
+            records[place.name] = self._append_lines(place, view, voucher, found.extra, content)
+        self._forget_lines(view.name, content.seq)
+        return False
+
+    def _append_lines(
+        self,
+        place: views.Place,
+        view: LinesView,
+        voucher: Voucher,
+        extra: bytes,
+        content: Content,
+    ) -> ViewRecord:
+        """Append the lines after the voucher's seq that do not stand there yet (I3).
+
+        A kill before the witness is written is safe: the lines then stand behind the vouched
+        size, equal to lines of the fold, and are known as ours by that.
+        """
+        if voucher.seq >= content.lines_after:
+            due = [line for line in content.lines[view.name] if line[0] > voucher.seq]
+        else:
+            due = self.fold_lines(view, voucher.seq, content.seq)
+        there = Counter(line + b"\n" for line in extra.split(b"\n")[:-1])
+        missing = []
+        for _, line in due:
+            if there[line]:
+                there[line] -= 1
+            else:
+                missing.append(line)
+        data, found = views.append_lines(place, b"".join(missing), after=voucher.size)
+        return ViewRecord(
+            after=Voucher(
+                seq=max(voucher.seq, content.seq),
+                revision=voucher.revision,
+                size=voucher.size + len(data),
+                inode=found.st_ino,
+                mtime_ns=found.st_mtime_ns,
+                crc=zlib.crc32(data, voucher.crc),
+            )
+        )
+
+    def _forget_lines(self, name: str, seq: int) -> None:
+        with self._core.mutex:
+            self._pending[name] = [line for line in self._pending[name] if line[0] > seq]
+            self._pending_after = max(self._pending_after, seq)
+
+
+def later(ours: Synced, theirs: Synced | None) -> Synced:
+    """Return the later of two synced places."""
+    return theirs if theirs is not None and theirs.seq > ours.seq else ours

@@ -1,0 +1,370 @@
+"""What the events of a journal mean: a projection is a name, typed events and how to apply them.
+
+    class PhaseEntered(msgspec.Struct, forbid_unknown_fields=True):
+        phase: str
+
+    def enter_phase(state, event):           # event.seq, .time, .actor, .data
+        state["phase"] = event.data.phase
+        return state
+
+    PROJECTION = Projection("phases", events={PhaseEntered: enter_phase}, initial=dict)
+
+I1  A fold is a pure function of the log: an apply function takes no clock, no random, no input but
+    its arguments. It owns the state, may change it in place, and returns it.
+I2  Blocks of lines are decoded typed, at once; only a block that does not fit is decoded line by
+    line. There is no other Python per event than the apply function itself.
+I3  Unknown types, and data that does not fit its class, are counted and leave the state alone.
+I4  The four engine events that carry state are applied here, for every projection alike.
+
+It reads no files; `projections.view` writes the state where people look.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Union
+
+import msgspec
+
+from journal import codec
+from journal.errors import Corrupt, JournalError, ProjectionError, UsageError
+from journal.event import (
+    ADOPTED,
+    CARRIES_STATE,
+    CHECKPOINT,
+    CREATED,
+    FORKED,
+    LOST,
+    PRUNED,
+    RECOVERED,
+    REPAIRED,
+    RESTORED,
+    ROTATED,
+    TAKEN_OVER,
+    Event,
+    is_engine_type,
+)
+from projections.patch import apply_patch
+from projections.revision import compute_revision
+
+Apply = Callable[[Any, Any], Any]
+"""(state, event) -> state; see I1."""
+
+Check = Callable[[Any], None]
+"""Raises `UsageError` for a state that breaks a rule of the projection."""
+
+_TYPE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}")
+_ENGINE_TYPES = (
+    CREATED,
+    ROTATED,
+    FORKED,
+    RECOVERED,
+    LOST,
+    CHECKPOINT,
+    PRUNED,
+    TAKEN_OVER,
+    ADOPTED,
+    RESTORED,
+    REPAIRED,
+)
+
+
+class DocumentView(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that is replaced whole: `render` makes its bytes from the state.
+
+    `holds_state`: read as JSON they are the state again, so that it can be read from there.
+    """
+
+    name: str = "state"
+    file: str = "state.json"
+    render: Callable[[Any], bytes]
+    holds_state: bool = True
+
+
+class LinesView(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that is appended to: `line` makes an event's line, with its LF, or None.
+
+    It gets the state after the event, and the event as it stands in the log (not the typed one).
+    `adopt` makes a draft's (type, data) of a line that somebody else appended, such that `line`
+    of that event gives the same bytes; None if the line cannot be one.
+    """
+
+    name: str
+    file: str
+    line: Callable[[Any, Event], bytes | None]
+    adopt: Callable[[bytes], tuple[str, Any] | None]
+
+
+View = DocumentView | LinesView
+
+
+class Carried(msgspec.Struct, frozen=True):
+    """The data of an engine event that carries state: `patch` (RFC 6902) or the whole `state`."""
+
+    patch: list[dict[str, Any]] | msgspec.UnsetType = msgspec.UNSET
+    state: Any = msgspec.UNSET
+
+
+class Unknown(msgspec.Struct, frozen=True):
+    """A line whose type the projection does not know, or whose data does not fit its class."""
+
+    seq: int
+    type: str
+    why: str
+
+
+class Projection:
+    """A projection; see this file's docstring.
+
+    `events` maps each event's struct to its apply function. `upcasts` are structs of old types,
+    each with an `upcast()` that returns a newer struct; they are read and can't be appended.
+    `check` sees the state once after each append, before the write. `adopts`: a view that
+    somebody else changed validly becomes an event, unless `check_adoption(old, new)` raises
+    `UsageError`. `views`: what is kept equal to the state.
+    `revision`: a fingerprint of the code; computed from its source if not given. `makes_json`:
+    its apply functions are known to put JSON values only into the state, which then need not be
+    read back to make sure.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        events: Mapping[type[Any], Apply],
+        initial: Callable[[], Any],
+        check: Check | None = None,
+        adopts: bool = False,
+        check_adoption: Callable[[Any, Any], None] | None = None,
+        upcasts: Sequence[type[Any]] = (),
+        views: Sequence[View] | None = None,
+        revision: str | None = None,
+        makes_json: bool = False,
+    ) -> None:
+        """Build the decoder; raises `UsageError` for a type name that cannot be one."""
+        self.name = name
+        self.events = dict(events)
+        self.initial = initial
+        self.adopts = adopts
+        self.makes_json = makes_json
+        self.views: tuple[View, ...] = tuple(views) if views is not None else (JSON_VIEW,)
+        self._check = check
+        self._check_adoption = check_adoption
+        self._revision = revision
+        self._upcasts = tuple(upcasts)
+        self.types = {event_type(event): event for event in self.events}
+        self.retired = {event_type(event) for event in self._upcasts}
+        self._apply: dict[type[Any], Apply] = {Unknown: _leave}
+        lines = [self._line_class(event_type(event), event) for event in self._all_events()]
+        for line, event in zip(lines, self._all_events(), strict=True):
+            self._apply[line] = self.events.get(event) or self._apply_upcast
+        for engine_type in _ENGINE_TYPES:
+            carries = engine_type in CARRIES_STATE
+            line = _make_line(engine_type, Carried if carries else msgspec.Raw)
+            self._apply[line] = _apply_carried if carries else _leave
+            lines.append(line)
+        self._decoder = msgspec.json.Decoder(Union[tuple(lines)])  # noqa: UP007 - built at run time
+
+    def _all_events(self) -> list[type[Any]]:
+        return [*self.events, *self._upcasts]
+
+    def _line_class(self, name: str, event: type[Any]) -> type[Any]:
+        if not _TYPE_NAME.fullmatch(name) or is_engine_type(name):
+            raise UsageError(f"{name!r} cannot be the type of an event", key=name)
+        return _make_line(name, event)
+
+    @property
+    def revision(self) -> str:
+        """The fingerprint of the projection's code, empty where its source cannot be had."""
+        if self._revision is None:
+            parts: Iterable[Any] = [self.initial, self._check, *self.events.values()]
+            views = [view.render if isinstance(view, DocumentView) else view.line for view in self.views]
+            modules = {part.__module__ for part in [*parts, *self._all_events(), *views] if part}
+            self._revision = compute_revision(modules - {"builtins", __name__})
+        return self._revision
+
+    # --- folding ---------------------------------------------------------------------------------
+
+    def fold(self, state: Any, lines: bytes, unknown: list[Unknown] | None = None) -> Any:
+        """Apply the events of checked lines to `state` and return the new state.
+
+        Lines that are not understood are added to `unknown`. Raises `ProjectionError` with the
+        seq where an apply function fails.
+        """
+        return self.apply(state, self.decode(lines, unknown))
+
+    def decode(self, lines: bytes, unknown: list[Unknown] | None = None) -> list[Any]:
+        """Decode checked lines typed; a line that is not understood becomes an `Unknown`."""
+        try:
+            return self._decoder.decode_lines(lines)
+        except msgspec.ValidationError:
+            events = [self._decode_one(line) for line in lines.split(b"\n")[:-1]]
+        if unknown is not None:
+            unknown.extend(event for event in events if isinstance(event, Unknown))
+        return events
+
+    def _decode_one(self, line: bytes) -> Any:
+        try:
+            return self._decoder.decode(line)
+        except msgspec.ValidationError as error:
+            plain = codec.decode_event(line)
+            return Unknown(plain.seq, plain.type, _say(error))
+
+    def apply(self, state: Any, events: list[Any]) -> Any:
+        """Apply decoded events to `state`; raises `ProjectionError` (`Corrupt` passes through)."""
+        table = self._apply
+        event = None
+        try:
+            for event in events:
+                state = table[event.__class__](state, event)
+        except Corrupt:
+            raise
+        except Exception as error:
+            raise self._failure(event, error) from error
+        return state
+
+    def _failure(self, event: Any, error: Exception) -> JournalError:
+        seq = getattr(event, "seq", None)
+        name = getattr(event, "type", "")
+        said = error.message if isinstance(error, JournalError) else f"{type(error).__name__}: {error}"
+        return ProjectionError(
+            f"projection {self.name!r} failed on event {seq} ({name}): {said}",
+            projection=self.name,
+            seq=seq,
+            advice="An apply function must accept every event that it once accepted; "
+            "mend its code, the log is as it was.",
+        )
+
+    def _apply_upcast(self, state: Any, event: Any) -> Any:
+        data = event.data
+        while type(data) not in self.events:
+            data = data.upcast()
+        newer = _Upcasted(event.seq, event.time, event_type(type(data)), event.actor, data)
+        return self.events[type(data)](state, newer)
+
+    # --- appending -------------------------------------------------------------------------------
+
+    def name_type(self, wanted: str | msgspec.Struct) -> str:
+        """Return the type name to append; raises `UsageError` for one that is not known."""
+        name = wanted if isinstance(wanted, str) else event_type(type(wanted))
+        if name in self.types:
+            return name
+        why = f"{name!r} is not an event of projection {self.name!r}"
+        if is_engine_type(name):
+            why = f"{name!r} is one of the engine's own events"
+        elif name in self.retired:
+            why = f"{name!r} is an old event that is read but not written any more"
+        known = ", ".join(sorted(self.types))
+        raise UsageError(why, key="type", advice=f"Known events: {known}.")
+
+    def decode_new(self, lines: bytes) -> list[Any]:
+        """Decode lines that are about to be written; raises `UsageError` for data that is unfit."""
+        try:
+            return self._decoder.decode_lines(lines)
+        except msgspec.ValidationError:
+            pass
+        for line in lines.split(b"\n")[:-1]:
+            try:
+                self._decoder.decode(line)
+            except msgspec.ValidationError as error:
+                event = codec.decode_event(line)
+                raise UsageError(
+                    f"{event.type}: {_say(error)}",
+                    key="data",
+                    advice=_shape(self.types.get(event.type)),
+                ) from error
+        raise AssertionError("a block does not fit, but each of its lines does")
+
+    def apply_new(self, state: Any, events: list[Any], *, check: bool = True) -> Any:
+        """Apply events that are about to be written and check the result.
+
+        Raises `UsageError` where an apply function or `check` refuses, `ProjectionError` where
+        one fails.
+        """
+        table = self._apply
+        event = None
+        try:
+            for event in events:
+                state = table[event.__class__](state, event)
+        except UsageError:
+            raise
+        except Exception as error:
+            raise self._failure(event, error) from error
+        if check:
+            self.check(state)
+        return state
+
+    def check(self, state: Any) -> None:
+        """Raise `UsageError` where the state breaks a rule of the projection."""
+        if self._check is not None:
+            self._check(state)
+
+    def check_adoption(self, old: Any, new: Any) -> None:
+        """Raise `UsageError` where a view changed from outside may not be adopted."""
+        if self._check_adoption is not None:
+            self._check_adoption(old, new)
+
+
+class _Upcasted(msgspec.Struct, frozen=True):
+    """What an apply function gets for an event of an old type."""
+
+    seq: int
+    time: str
+    type: str
+    actor: str
+    data: Any
+
+
+def event_type(event: type[Any]) -> str:
+    """Return the type name of an event's struct: its `event_type`, or its name in snake case."""
+    given = getattr(event, "event_type", None)
+    if isinstance(given, str):
+        return given
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", event.__name__).lower()
+
+
+def _make_line(name: str, data: Any) -> type[Any]:
+    """Make the struct of a whole line whose `type` is `name` and whose data is typed."""
+    return msgspec.defstruct(
+        "Line",
+        [("seq", int), ("time", str), ("data", data), ("actor", str, ""), ("id", str, "")],
+        tag_field="type",
+        tag=name,
+        gc=False,
+        namespace={"type": name},
+    )
+
+
+def _leave(state: Any, event: Any) -> Any:  # noqa: ARG001 - the shape of an apply function
+    return state
+
+
+def _apply_carried(state: Any, event: Any) -> Any:
+    carried: Carried = event.data
+    if carried.state is not msgspec.UNSET:
+        return carried.state
+    if isinstance(carried.patch, list):
+        return apply_patch(state, carried.patch)
+    return state
+
+
+def _say(error: msgspec.ValidationError) -> str:
+    """Say what does not fit in our words: `data.path`, not `$.data.path`."""
+    return re.sub(r"`\$\.?([^`]*)`", lambda m: f"`{m[1] or 'line'}`", str(error))
+
+
+def _shape(event: type[Any] | None) -> str:
+    if event is None:
+        return ""
+    fields = [
+        field.name + ("" if field.required else "?") for field in msgspec.structs.fields(event)
+    ]
+    return f"Its data has: {', '.join(fields)} (? may be left out)."
+
+
+def render_json(state: Any) -> bytes:
+    """Write a state as JSON, indented by two spaces, with a final LF."""
+    import orjson
+
+    return orjson.dumps(state, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+JSON_VIEW = DocumentView(render=render_json)

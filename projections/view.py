@@ -1,0 +1,213 @@
+"""The files that people look at: where a view lies, whose bytes stand there, how ours get there.
+
+I1  A `document` view is replaced whole by a rename; a `lines` view is only appended to, or rebuilt
+    whole. Neither is synced: the log is the truth, and what a power cut may leave (missing, empty,
+    NUL bytes, cut short, older) is told from a healthy view and rebuilt.
+I2  The witness says what will stand there before it stands there (`Replaced.voucher`), so that no
+    kill makes our own bytes look foreign. A rename keeps inode and time, so the voucher of the new
+    file can be written before it.
+I3  Whatever is not ours is copied to quarantine before it is replaced.
+I4  Only a view may be a symlink, and only if `journal.yaml` records where it leads; then the file
+    it leads to is replaced, the link stays.
+
+It does not know what a foreign value means; `journal.engine` decides whether it is adopted.
+"""
+
+import os
+import re
+import stat
+import zlib
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from journal import codec, durable
+from journal.config import ViewsConfig
+from journal.errors import Drift
+from journal.witness import ViewRecord, Voucher
+from projections.projection import View
+
+Status = Literal["ours", "missing", "broken", "foreign"]
+
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_CONFLICT = re.compile(rb"^(<{7}|\|{7}|={7}|>{7})", re.MULTILINE)
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a view lies: its path, and the file that is written (another one behind a symlink)."""
+
+    name: str
+    path: Path
+    target: Path
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What stands in a view's place.
+
+    `status`: ours (a voucher fits), missing, broken (as a power cut may leave it), foreign.
+    `voucher` is the one that fits; `data` the bytes, empty where the stat alone told; `extra` the
+    bytes of a `lines` view after those that were vouched for.
+    """
+
+    status: Status
+    voucher: Voucher | None = None
+    data: bytes = b""
+    extra: bytes = b""
+    why: str = ""
+
+
+def place_of(folder: Path, view: View, config: ViewsConfig) -> Place:
+    """Return where a view lies; raises `Drift` for a symlink that is not recorded (I4)."""
+    path = Path(os.path.normpath(folder / config.files.get(view.name, view.file)))
+    known = config.targets.get(view.name)
+    try:
+        found = os.readlink(path)
+    except OSError:
+        found = None
+    if found is None:
+        return Place(view.name, path, path)
+    if known is None or Path(found) != Path(known):
+        recorded = f"{known!r}" if known else "none"
+        raise Drift(
+            f"a symlink to {found!r}, and journal.yaml records {recorded}",
+            path=path,
+            advice="`journal adopt` records where it leads; or put a plain file back.",
+        )
+    return Place(view.name, path, Path(os.path.normpath(path.parent / found)))
+
+
+def look(place: Place, record: ViewRecord | None) -> Found:
+    """Say whose bytes stand in the place of a `document` view.
+
+    It reads the file only where its stat is not the one vouched for. `OSError` passes through:
+    unreadable is not the same as broken.
+    """
+    vouchers = record.vouchers if record else []
+    try:
+        at_once = os.lstat(place.target)
+        for voucher in vouchers:
+            if voucher.has_stat(at_once):
+                return Found("ours", voucher)
+        data = durable.read_file(place.target)
+    except FileNotFoundError:
+        return Found("missing", why="it is missing")
+    digest = codec.sha256(data)
+    for voucher in vouchers:
+        if voucher.sha256 == digest:
+            return Found("ours", voucher, data)
+    if why := broken(data):
+        return Found("broken", data=data, why=why)
+    return Found("foreign", data=data, why="somebody else wrote it")
+
+
+def broken(data: bytes) -> str:
+    """Say how a JSON text is broken in a way that a power cut may leave; empty if it is not."""
+    if not data.strip():
+        return "it is empty"
+    if b"\0" in data:
+        return "it holds NUL bytes"
+    if not _CONFLICT.search(data):
+        bare = _STRING.sub(b"", data)
+        opened = bare.count(b"{") + bare.count(b"[")
+        if b'"' in bare or opened > bare.count(b"}") + bare.count(b"]"):
+            return "it ends before its JSON value does"
+    return ""
+
+
+def look_at_lines(place: Place, record: ViewRecord | None) -> Found:
+    """Say whose bytes stand in the place of a `lines` view."""
+    vouchers = record.vouchers if record else []
+    try:
+        at_once = os.lstat(place.target)
+        for voucher in vouchers:
+            if voucher.has_stat(at_once):
+                return Found("ours", voucher)
+        data = durable.read_file(place.target)
+    except FileNotFoundError:
+        return Found("missing", why="it is missing")
+    for voucher in vouchers:
+        if len(data) >= voucher.size and zlib.crc32(data[: voucher.size]) == voucher.crc:
+            return Found("ours", voucher, data, extra=data[voucher.size :])
+    shorter = bool(vouchers) and len(data) < vouchers[0].size
+    why = "it is shorter than it was" if shorter else "its lines are not those that were written"
+    return Found("broken" if vouchers else "foreign", data=data, why=why)
+
+
+def read(place: Place) -> tuple[bytes, os.stat_result]:
+    """Return the bytes of a view and their stat."""
+    return durable.read_with_stat(place.target)
+
+
+def read_vouched(
+    place: Place, record: ViewRecord | None, revision: str
+) -> tuple[Any, Voucher] | None:
+    """Return the state in a view and its voucher, where the bytes are those of our own code."""
+    if record is None or not revision:
+        return None
+    data, found = read(place)
+    for voucher in record.vouchers:
+        if (voucher.revision, voucher.size) == (revision, found.st_size):
+            # Hashed even where the stat fits: what is read here becomes the next state.
+            if voucher.sha256 == codec.sha256(data):
+                return codec.decode_value(data), voucher
+    return None
+
+
+class Replaced(msgspec.Struct, frozen=True):
+    """A replacement that is ready: to be committed once the witness has its voucher (I2)."""
+
+    new: durable.Replacement
+    voucher: Voucher
+
+
+def prepare(place: Place, data: bytes, *, seq: int, revision: str, lines: bool) -> Replaced:
+    """Write the new bytes beside the view, with the mode and owner that it has."""
+    mode, owner = durable.PRIVATE_FILE, None
+    try:
+        found = os.lstat(place.target)
+        if stat.S_ISREG(found.st_mode):
+            mode, owner = stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid)
+    except FileNotFoundError:
+        durable.make_folder(place.target.parent)
+    new = durable.Replacement(place.target, data, mode=mode, owner=owner, synced=False)
+    return Replaced(new, vouch(data, new.stat, seq=seq, revision=revision, lines=lines))
+
+
+def vouch(
+    data: bytes, found: os.stat_result, *, seq: int, revision: str, lines: bool
+) -> Voucher:
+    """Make the voucher of a view's bytes."""
+    return Voucher(
+        seq=seq,
+        revision=revision,
+        size=len(data),
+        inode=found.st_ino,
+        mtime_ns=found.st_mtime_ns,
+        sha256="" if lines else codec.sha256(data),
+        crc=zlib.crc32(data) if lines else 0,
+    )
+
+
+def append_lines(place: Place, data: bytes, *, after: int) -> tuple[bytes, os.stat_result]:
+    """Append to a `lines` view; return what now stands behind the byte `after`, and the stat.
+
+    With O_APPEND, after an LF if the last byte is none, so that a line which somebody else
+    appends at the same moment is never overwritten.
+    """
+    if data:
+        durable.append_to(place.target, data, line_end=True)
+    whole, found = durable.read_with_stat(place.target)
+    return whole[after:], found
+
+
+def put_aside(file: str, data: bytes, quarantine: Path, stamp: str) -> str:
+    """Copy foreign or broken bytes to quarantine (I3); return the name there."""
+    durable.make_folder(quarantine)
+    name = f"{stamp}-{file}"
+    number = 1
+    while (quarantine / name).exists():
+        number += 1
+        name = f"{stamp}-{number}-{file}"
+    durable.write_file(quarantine / name, data)
+    return name
