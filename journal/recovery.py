@@ -117,13 +117,17 @@ def _refuse_by_witness(
     if damage is not None:
         raise corrupt(damage, note)
     raise Corrupt(
-        f"events {end.seq + 1} to {synced_seq} are missing at the end{note}",
+        f"{_span(end.seq + 1, synced_seq)} missing at the end{note}",
         path=segment.path,
         line=segment.count_lines(end.offset) + 1,
         offset=end.offset,
         seq=end.seq + 1,
         advice=REPAIR_ADVICE,
     )
+
+
+def _span(first: int, last: int) -> str:
+    return f"event {first} is" if first == last else f"events {first} to {last} are"
 
 
 def corrupt(damage: Damage, note: str = "") -> Corrupt:

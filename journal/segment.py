@@ -68,11 +68,14 @@ def list_names(folder: str | os.PathLike[str]) -> list[str]:
 class Segment:
     """A segment opened for reading or for writing; it holds one descriptor until `close`."""
 
-    def __init__(self, path: Path, *, write: bool = False) -> None:
-        """Open the file; raises `OSError` as `durable.open_file` does."""
+    def __init__(self, path: Path, *, write: bool = False, name: str = "") -> None:
+        """Open the file; raises `OSError` as `durable.open_file` does.
+
+        `name` is the segment's, where the file lies elsewhere under another one.
+        """
         self.path = path
-        self.name = path.name
-        self.first_seq = int(path.name[:20])
+        self.name = name or path.name
+        self.first_seq = int(self.name[:20])
         self.fd = durable.open_file(path, write=write)
 
     def close(self) -> None:

@@ -13,6 +13,6 @@ engine       the public face
 """
 
 from journal.engine.engine import Engine
-from journal.engine.opening import init_journal, open_journal
+from journal.engine.opening import TakeOver, init_journal, open_journal
 
-__all__ = ["Engine", "init_journal", "open_journal"]
+__all__ = ["Engine", "TakeOver", "init_journal", "open_journal"]

@@ -88,7 +88,7 @@ class Appender:
         if known := self._find_known(drafts):
             return known
         self.expect(expected_seq)
-        encoded = [_encode(draft) for draft in drafts]
+        encoded = [encode(draft) for draft in drafts]
         typed = [d.data if isinstance(d.data, msgspec.Struct) else None for d in drafts]
         return self._add(encoded, typed)
 
@@ -206,7 +206,8 @@ class Appender:
             )
 
 
-def _encode(draft: Draft) -> Encoded:
+def encode(draft: Draft) -> Encoded:
+    """Encode a caller's event; raises `UsageError` for what cannot be stored."""
     for name, text in (("actor", draft.actor), ("id", draft.id)):
         codec.encode_value(text, what=name)
         if len(text) > _MAX_NAME_CHARACTERS:

@@ -169,10 +169,10 @@ class Core:
 
     def catch_up_reading(self) -> None:
         """Fold what was appended since; for a journal that was opened read-only."""
-        live = self.live or self.states.initial()
-        if self.live is None:
+        live, self.live = self.live, None
+        if live is None:
+            live = self.states.initial()
             self.reader.seek(0)
-        self.live = None
         fold = Fold(self.projection, live, self.unknown)
         for block in self.reader.advance():
             fold.add(block)

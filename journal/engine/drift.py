@@ -25,13 +25,16 @@ from journal.engine.checks import check_state
 from journal.engine.core import Core
 from journal.engine.viewing import Viewer
 from journal.errors import Corrupt, Drift, JournalError, UsageError
-from journal.event import ADOPTED, Draft, Event
+from journal.event import ADOPTED, TAKEN_OVER, Draft, Event
 from journal.witness import ViewRecord, Voucher
 from projections import view as views
 from projections.patch import apply_patch, diff, equal
 from projections.projection import DocumentView, LinesView
 
 OnDrift = Literal["refuse", "adopt", "replace"]
+
+_TAKEN_OVER_BY = 100
+"""A take-over is among the first events of a journal, or nowhere."""
 
 _ADVICE = (
     "`journal adopt` records the difference as an event; `journal rebuild` puts the view back as "
@@ -212,6 +215,12 @@ class DriftKeeper:
 
     def _take_if_equal(self, place: views.Place, found: views.Found) -> None:
         """Vouch for a view that nobody vouches for (no witness), if it is as the log has it."""
+        digest = codec.sha256(found.data)
+        core = self._core
+        blocks = core.history.blocks(0, min(core.history.tail.seq, _TAKEN_OVER_BY))
+        if any(_names(block.data, digest) for block in blocks):
+            self._vouch(place, digest, 1)
+            return
         live = self._core.fresh()
         if self._viewer.render(live.state).get(place.name) == found.data:
             self._vouch(place, codec.sha256(found.data), live.seq)
@@ -282,7 +291,7 @@ class DriftKeeper:
 
 def _names(lines: bytes, digest: str) -> bool:
     return any(
-        event.type == ADOPTED and event.data.get("sha256") == digest
+        event.type in (ADOPTED, TAKEN_OVER) and event.data.get("sha256") == digest
         for event in codec.decode_events(lines)
     )
 

@@ -28,10 +28,11 @@ from journal.engine.states import Live
 from journal.engine.verifying import Verifier
 from journal.engine.viewing import Viewer
 from journal.errors import Corrupt, JournalError, UsageError
-from journal.event import CHECKPOINT, FORMAT, Draft, Event, parse_time
+from journal.event import CHECKPOINT, FORMAT, PRUNED, RESTORED, Draft, Event, parse_time
 from journal.log.history import Head
 from journal.recovery import Damage, corrupt
 from projections import view as views
+from projections.patch import diff
 from projections.projection import LinesView, Projection
 from snapshots import snapshot
 
@@ -264,6 +265,42 @@ class Engine:
             seq = self.seq
         self.publisher.commit(seq)
         return events
+
+    def restore(self, at: int | str, *, reason: str = "") -> Event:
+        """Bring an earlier state back as a new event (`journal.restored`); history stays.
+
+        `at`: a seq, a time, or the file name of a checkpoint. Raises `UsageError` where there is
+        none, or where the state of then breaks a rule of today.
+        """
+        seq = self._seq_of_checkpoint(at) if isinstance(at, str) else None
+        seq = seq or (self.seq_at(at) if isinstance(at, str) else at)
+        wanted = self.state_at(seq)
+        with self._core.appending():
+            self.appender.catch_up()
+            patch = diff(self._core.fresh().state, wanted)
+            data = {"seq": seq, "reason": reason, "patch": patch}
+            event = self.appender.add_engine_event(RESTORED, data)
+        self.publisher.commit(event.seq)
+        return event
+
+    def _seq_of_checkpoint(self, name: str) -> int | None:
+        found = (entry.seq for entry in self._core.store.list() if entry.name == name)
+        return next(found, None)
+
+    def prune(self, files: Sequence[str], *, reason: str = "") -> Event:
+        """Delete asked-for checkpoints by file name; recorded first, so they stay away."""
+        known = {entry.name for entry in self._core.store.list()}
+        for name in files:
+            if name not in known:
+                raise UsageError(f"there is no checkpoint {name!r}", key="files")
+        with self._core.appending():
+            self.appender.catch_up()
+            data = {"files": list(files), "reason": reason}
+            event = self.appender.add_engine_event(PRUNED, data)
+        self._core.log.sync(event.seq)
+        self._core.store.remove(*files)
+        self.publisher.commit(event.seq)
+        return event
 
     # --- snapshots -------------------------------------------------------------------------------
 

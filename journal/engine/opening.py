@@ -9,19 +9,24 @@ I3  Opening read-only locks, repairs and writes nothing, and works with no byte 
 
 import contextlib
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from journal import codec, durable
 from journal import config as configs
 from journal.config import Config, Durability, ViewsConfig
+from journal.engine.appending import NewEvent, encode, to_draft
+from journal.engine.checks import check_state
 from journal.engine.core import LOG_FOLDER, Core
 from journal.engine.drift import OnDrift
 from journal.engine.engine import Engine
+from journal.engine.repairing import refuse_unfinished
 from journal.engine.states import Live
-from journal.errors import Corrupt, JournalError, UsageError
-from journal.event import CREATED, FORMAT, Clock, format_time, now_ms, parse_time
+from journal.errors import Corrupt, Drift, JournalError, UsageError
+from journal.event import CREATED, FORMAT, TAKEN_OVER, Clock, format_time, now_ms, parse_time
 from journal.log import writer as logs
 from journal.log.reader import Reader
 from journal.log.writer import Encoded
@@ -32,6 +37,30 @@ from projections.projection import DocumentView, Projection
 Say = Callable[[str], None]
 
 
+class TakeOver(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of another tool that becomes a journal: its parsed `state` is the first state.
+
+    `path` names it, `sha256` is of its bytes as found. `events` come right after it, in the same
+    append: what was read differently than it stands (`normalized`, say), its log lines.
+    """
+
+    path: str
+    sha256: str
+    state: Any
+    events: Sequence[NewEvent] = ()
+
+    def encode(self, projection: Projection) -> list[Encoded]:
+        """Return `journal.taken_over` and the events after it."""
+        data = {"path": self.path, "sha256": self.sha256, "state": self.state}
+        limit_bytes = codec.MAX_ENGINE_EVENT_BYTES
+        found = [Encoded(TAKEN_OVER, codec.encode_value(data, limit_bytes=limit_bytes))]
+        for event in self.events:
+            draft = to_draft(event, "")
+            projection.name_type(draft.type)
+            found.append(encode(draft))
+        return found
+
+
 def init_journal(
     path: str | Path,
     *,
@@ -40,6 +69,7 @@ def init_journal(
     views_every_ms: int = 0,
     view_files: dict[str, str] | None = None,
     time: str | None = None,
+    take_over: TakeOver | None = None,
     clock: Clock = now_ms,
     lock_timeout_s: float = 10.0,
     on_message: Say | None = None,
@@ -48,7 +78,9 @@ def init_journal(
 
     `projection`: a name from the catalog, or `module:NAME`. `views_every_ms`: 0 writes the views
     with every append. `view_files`: where views lie, relative to `path`. `time`: when history
-    begins, for histories from elsewhere. Raises `UsageError` where a journal is there already.
+    begins, for histories from elsewhere. `take_over`: a file that stands where the state view
+    will be; its value is the first state, in the same write as the journal's first line. Raises
+    `UsageError` where a journal is there already.
     """
     folder = Path(path)
     found = catalog.find(projection) if isinstance(projection, str) else projection
@@ -64,7 +96,7 @@ def init_journal(
             raise UsageError(f"{folder}: another process made a journal here just now")
         began = parse_time(time) if time else format_time(clock())
         settings = Config(
-            id=_make_log(folder, name, began),
+            id=_make_log(folder, name, began, found, take_over),
             projection=name,
             durability=durability,
             views=ViewsConfig(every_ms=views_every_ms, files=view_files or {}),
@@ -80,7 +112,9 @@ def init_journal(
     )
 
 
-def _make_log(folder: Path, projection: str, time: str) -> str:
+def _make_log(
+    folder: Path, name: str, time: str, projection: Projection, take_over: TakeOver | None
+) -> str:
     """Make the log, or take the one that an `init` which was cut off made; return the id."""
     log_folder = folder / LOG_FOLDER
     if log_folder.is_dir() and any(log_folder.iterdir()):
@@ -90,7 +124,12 @@ def _make_log(folder: Path, projection: str, time: str) -> str:
             if reader.journal_id:
                 return reader.journal_id
     journal_id = secrets.token_hex(16)
-    logs.create(log_folder, _created(projection, journal_id), time=time)
+    further = [] if take_over is None else take_over.encode(projection)
+    lines = logs.first_lines(_created(name, journal_id), further, time=time)
+    if further:
+        state = projection.apply_new(projection.initial(), projection.decode_new(lines))
+        check_state(state, projection)
+    logs.create(log_folder, lines)
     return journal_id
 
 
@@ -167,14 +206,23 @@ def _teller(messages: list[str], on_message: Say | None) -> Say:
 
 
 def _open_reading(core: Core) -> None:
-    """Stand at the newest state that is cheap to have, and fold the rest (I3)."""
-    live = _vouched_state(core)
-    core.reader.seek(live.seq)
-    if core.reader.tail.seq != live.seq:
-        live = core.states.initial()
-        core.reader.seek(0)
-    core.live = live
-    core.catch_up_reading()
+    """Stand at the newest state that is cheap to have, and fold the rest (I3).
+
+    Damage in between is said, and leaves the newest state unknown; every good event, and the
+    states before the damage, can still be had.
+    """
+    try:
+        live = _vouched_state(core)
+        core.reader.seek(live.seq)
+        if core.reader.tail.seq != live.seq:
+            live = core.states.initial()
+            core.reader.seek(0)
+        core.live = live
+        core.catch_up_reading()
+    except Corrupt as error:
+        core.live = None
+        core.reader.pass_over_damage()
+        core.say(error.message)
 
 
 def _vouched_state(core: Core) -> Live:
@@ -200,6 +248,7 @@ _ANY_SEQ = 2**62
 
 def _open_writing(engine: Engine, core: Core, on_drift: OnDrift) -> None:
     with core.appending():
+        refuse_unfinished(core.path)
         durable.remove_leftovers(core.path / LOG_FOLDER)
         record = core.witness_file.read()
         notes = core.log.recover(None if record is None else record.synced)
@@ -216,7 +265,25 @@ def _open_writing(engine: Engine, core: Core, on_drift: OnDrift) -> None:
         engine.appender.record(notes)
         engine.drift.at_opening(on_drift, witness_whole=record is not None)
         core.log.sync(core.history.tail.seq)
+        with core.viewing():
+            _remove_leftovers(core)
         engine.publisher.write(engine.viewer.content(core.fresh()))
+
+
+def _remove_leftovers(core: Core) -> None:
+    """Remove the temporary files of killed writers; both locks are held, so nobody is at work."""
+    folders = [(core.path, ""), (core.store.folder, ""), (core.quarantine, "")]
+    for view in core.projection.views:
+        with contextlib.suppress(Drift):
+            target = views.place_of(core.path, view, core.config.views).target
+            folders.append((target.parent, target.name))
+    for folder, name in folders:
+        try:
+            durable.remove_leftovers(folder, name)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            core.say(f"a temporary file of a killed writer stays in {folder}: {error}")
 
 
 def _live_at_tail(core: Core) -> Live:

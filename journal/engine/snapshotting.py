@@ -44,10 +44,11 @@ class Snapshotter:
             live = core.fresh()
             data, seq = self.encode(live, AUTO, ""), live.seq
         core.log.sync(seq)
-        self.write(data)
-        seqs = [entry.seq for entry in core.store.list() if entry.type == AUTO]
-        thinned = retention.thin(seqs, core.config.snapshots.keep)
-        core.store.remove(*(snapshot.name_of(old, AUTO) for old in thinned))
+        with core.viewing():
+            self._write(data)
+            seqs = [entry.seq for entry in core.store.list() if entry.type == AUTO]
+            thinned = retention.thin(seqs, core.config.snapshots.keep)
+            core.store.remove(*(snapshot.name_of(old, AUTO) for old in thinned))
 
     def encode(self, live: Live, kind: str, trigger: str) -> bytes:
         """Make the snapshot of a state (I2)."""
@@ -74,6 +75,10 @@ class Snapshotter:
 
     def write(self, data: bytes) -> None:
         """Write a snapshot of what is synced."""
+        with self._core.viewing():
+            self._write(data)
+
+    def _write(self, data: bytes) -> None:
         self._core.store.write(data)
         self._appender.bytes_since_snapshot = 0
         self._newest_bytes = len(data)

@@ -55,7 +55,7 @@ class Verifier:
         self._problems: list[Problem] = []
         self._notes: list[str] = []
         self._unknown: list[Unknown] = []
-        self._explained: set[str] = set()
+        self._repaired: dict[str, int] = {}
         self._previous: tuple[str, str] | None = None
         self._broken = False
         self._last_time = ""
@@ -96,12 +96,13 @@ class Verifier:
     # --- the log ---------------------------------------------------------------------------------
 
     def _find_repairs(self) -> None:
-        """Learn which old digests repairs explain, so that `previous` and anchors may name them."""
+        """Learn which segments were repaired, and by which event: they explain other digests."""
         for piece in self._history.sifted(0, self._history.tail.seq):
             if isinstance(piece, Block) and b'"journal.repaired"' in piece.data:
                 for event in codec.decode_events(piece.data):
                     if event.type == REPAIRED and isinstance(event.data, dict):
-                        self._explained.add(str(event.data.get("old_sha256", "")))
+                        for one in event.data.get("repairs", []):
+                            self._repaired[str(one["segment"])] = event.seq
 
     def _check_segment(
         self,
@@ -133,11 +134,13 @@ class Verifier:
             digest.update(segment.read(hashed, offset))
             hashed = offset
             found = digest.copy().hexdigest()
-            if found != expected and expected not in self._explained:
+            if found != expected:
+                repaired = self._repaired.get(segment.name)
                 self._add(
                     "anchor",
                     f"the history up to event {seq} is not the one that was noted: its sha256 is "
-                    f"{found}, and {expected} was expected",
+                    f"{found}, and {expected} was expected"
+                    + (f" (event {repaired} repaired this segment)" if repaired else ""),
                     segment=segment.name,
                     offset=offset,
                     seq=seq,
@@ -229,7 +232,11 @@ class Verifier:
             return
         said = header.data.get("previous", {})
         name, digest = str(said.get("segment")), str(said.get("sha256"))
-        if (name, digest) != previous and digest not in self._explained:
+        if (name, digest) == previous:
+            return
+        if name == previous[0] and name in self._repaired:
+            self._notes.append(f"{name} has other bytes since event {self._repaired[name]} repaired it")
+        else:
             self._add(
                 "chain",
                 f"says that {name} has sha256 {digest}, and {previous[0]} has {previous[1]}",

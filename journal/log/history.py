@@ -49,8 +49,11 @@ class History(msgspec.Struct, frozen=True):
 
         Raises `Corrupt` with the first bad line where a block does not check.
         """
+        reached = after
         for name in self._names_between(after, upto):
             with Segment(self.folder / name) as segment:
+                if reached + 1 < segment.first_seq:
+                    raise recovery.corrupt(_gap(segment.path, reached, segment.first_seq))
                 try:
                     size = self.size_of(segment)
                     start, end = segment.start, size
@@ -58,15 +61,23 @@ class History(msgspec.Struct, frozen=True):
                         start = segment.find_seq(after, size)
                     if upto < self._last_seq_of(name):
                         end = segment.find_seq(upto, size).offset
-                    yield from segment.blocks(start, end)
+                    for block in segment.blocks(start, end):
+                        yield block
+                        reached = block.after.seq
                 except BadBlock as error:
                     raise self._damage_at(segment, error) from None
 
     def sifted(self, after: int, upto: int) -> Iterator[Block | Damage]:
         """Yield each damage, and blocks that hold every good event of the segments in question."""
+        reached = after
         for name in self._names_between(after, upto):
             with Segment(self.folder / name) as segment:
-                yield from recovery.sift(segment, segment.start, self.size_of(segment))
+                if reached + 1 < segment.first_seq:
+                    yield _gap(segment.path, reached, segment.first_seq)
+                for piece in recovery.sift(segment, segment.start, self.size_of(segment)):
+                    yield piece
+                    if isinstance(piece, Block):
+                        reached = piece.after.seq
 
     def find_time(self, time: str) -> int:
         """Return the last seq whose time is at most `time`, 0 if there is none."""
@@ -137,6 +148,22 @@ class History(msgspec.Struct, frozen=True):
         return found or changed(segment.path, error.at.offset)
 
 
+def _gap(path: Path, last_seq: int, first_seq: int) -> Damage:
+    """Describe that whole segments are missing before the one at `path`."""
+    return Damage(
+        path=str(path),
+        line=1,
+        offset=0,
+        end=0,
+        lines=0,
+        first_lost=last_seq + 1,
+        last_lost=first_seq - 1,
+        why="the segment before this one is missing, or its end is",
+        holes=False,
+        unended=False,
+    )
+
+
 def locate(segment: Segment, size: int, *, start: Position | None = None) -> Corrupt | None:
     """Walk a segment up to `size` and return the error that names its first bad line, if any."""
     for piece in recovery.sift(segment, start or segment.start, size):
@@ -156,8 +183,11 @@ def changed(path: Path, offset: int) -> Corrupt:
     )
 
 
-def list_segments(folder: Path) -> tuple[str, ...]:
-    """Return the names of all segments; raises `Corrupt` where the first one is not there."""
+def list_segments(folder: Path, *, any_first: bool = False) -> tuple[str, ...]:
+    """Return the names of all segments; raises `Corrupt` where there are none.
+
+    The first one must be there too, unless `any_first`: a reader takes what there is.
+    """
     try:
         names = list_names(folder)
     except FileNotFoundError:
@@ -166,7 +196,7 @@ def list_segments(folder: Path) -> tuple[str, ...]:
             path=folder,
             advice="Put the log back from a copy: everything else can be rebuilt from it.",
         ) from None
-    if names and names[0] == name_of(1):
+    if names and (any_first or names[0] == name_of(1)):
         return tuple(names)
     others = sorted(set(os.listdir(folder)) - set(names))
     lost = f"events 1 to {int(names[0][:20]) - 1} are missing: " if names else ""

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from journal import codec, durable
+from journal import codec, durable, recovery
 from journal.errors import Corrupt, UnsupportedFormat
 from journal.event import CREATED, FORMAT, ROTATED, Event
 from journal.log.history import History, changed, list_segments, locate
@@ -28,8 +28,8 @@ class Reader:
         self.folder = folder
         self._write = write
         self._proven = 0
-        names = list_segments(folder)
-        self.header = _read_header(folder / names[-1], alone=len(names) == 1)
+        names = list_segments(folder, any_first=not write)
+        self.header = self._read_header(folder / names[-1], alone=len(names) == 1)
         self.last = self._open(names[-1])
         self.history = History(folder, names, self.last.start)
 
@@ -49,14 +49,16 @@ class Reader:
 
     def seek(self, seq: int) -> None:
         """Put the tail after event `seq`, or after the last if there are fewer."""
-        names = list_segments(self.folder)
+        names = list_segments(self.folder, any_first=not self._write)
         before = [name for name in names if int(name[:20]) <= max(seq, 1)]
-        self._stand_in(tuple(before))
+        self._stand_in(tuple(before or names[:1]))
         if seq < self.last.first_seq:
             return
         try:
             end = self.last.complete_end(0, self.last.size())
-            place = self.last.find_seq(seq, end)
+            place = self.last.position_after(end)
+            if place is None or place.seq > seq:
+                place = self.last.find_seq(seq, end)
         except BadBlock:
             place = self._walk_to(seq)
         self.history = History(self.folder, self.history.names, place)
@@ -67,6 +69,20 @@ class Reader:
             self.last.close()
             self.last = last
         self.history = History(self.folder, names, self.last.start)
+
+    def pass_over_damage(self) -> None:
+        """Put the tail at the end of the last segment, whatever is damaged before it.
+
+        `history` then reaches over the damage: what is good in it can be read by place.
+        """
+        names = list_segments(self.folder, any_first=True)
+        self._stand_in(names)
+        size = self.last.size()
+        place = self.last.start._replace(offset=size)
+        for piece in recovery.sift(self.last, self.last.start, size):
+            if isinstance(piece, Block):
+                place = piece.after._replace(offset=size)
+        self.history = History(self.folder, names, place)
 
     def _walk_to(self, seq: int) -> Position:
         """Find the place after `seq` line by line; raises `Corrupt` if damage stands before it."""
@@ -80,6 +96,31 @@ class Reader:
             found = self.last.position_after(offset + len(line))
             place = found or place
         return place
+
+    def _read_header(self, path: Path, *, alone: bool) -> Event | None:
+        """Return the first event of a segment; None for the only segment if it is empty.
+
+        To a reader a first line that is not whole is damage like any other.
+        """
+        with Segment(path) as segment:
+            if alone and segment.size() == 0:
+                return None
+            try:
+                event = segment.header()
+            except Corrupt:
+                if self._write:
+                    raise
+                return None
+        if event.type not in (CREATED, ROTATED):
+            raise Corrupt(
+                f"the first event is {event.type}; {CREATED} or {ROTATED} is expected",
+                path=path,
+                line=1,
+                offset=0,
+            )
+        if event.data.get("format") != FORMAT:
+            raise UnsupportedFormat(path=path, found=event.data.get("format"))
+        return event
 
     def _open(self, name: str) -> Segment:
         path = self.folder / name
@@ -104,7 +145,7 @@ class Reader:
                 seen = error.at.offset
                 continue
             following = name_of(self.tail.seq + 1)
-            if not (self.folder / following).exists():
+            if following == self.last.name or not (self.folder / following).exists():
                 return
             # The next segment is there, so this one is closed: read it to its end once more.
             yield from self._take_in_whole()
@@ -133,21 +174,3 @@ class Reader:
     def unfinished_bytes(self) -> int:
         """Return how many bytes stand after the tail that are no whole append yet."""
         return max(0, self.last.size() - self.tail.offset)
-
-
-def _read_header(path: Path, *, alone: bool) -> Event | None:
-    """Return the first event of a segment; None for the only segment if it is empty."""
-    with Segment(path) as segment:
-        if alone and segment.size() == 0:
-            return None
-        event = segment.header()
-    if event.type not in (CREATED, ROTATED):
-        raise Corrupt(
-            f"the first event is {event.type}; {CREATED} or {ROTATED} is expected",
-            path=path,
-            line=1,
-            offset=0,
-        )
-    if event.data.get("format") != FORMAT:
-        raise UnsupportedFormat(path=path, found=event.data.get("format"))
-    return event

@@ -336,15 +336,33 @@ class Writer(Reader):
         return self._commit.dead is not None
 
 
-def create(folder: Path, data: dict[str, object], *, time: str) -> None:
-    """Make the first segment with its one line, `journal.created`, durably.
+def create(folder: Path, lines: bytes) -> None:
+    """Make the first segment, whole and durably, with the lines of `first_lines`.
 
     A crash before the rename leaves no segment; `init` then starts over.
     """
     durable.make_folder(folder)
-    event = Event(seq=1, time=time, type=CREATED, data=data)
-    line, _ = codec.seal([codec.encode_body(event, codec.encode_value(data))], 0)
-    durable.write_file(folder / name_of(1), bytes(line), synced=True)
+    durable.write_file(folder / name_of(1), lines, synced=True)
+
+
+def first_lines(data: dict[str, object], further: Sequence[Encoded], *, time: str) -> bytes:
+    """Make the first line, `journal.created`, and behind it one append of `further`."""
+    drafts = [Encoded(CREATED, codec.encode_value(data)), *further]
+    bodies = []
+    for seq, draft in enumerate(drafts, 1):
+        part = (seq - 1, len(further)) if seq > 1 else (1, 1)
+        envelope = Event(
+            seq=seq,
+            time=time,
+            type=draft.type,
+            actor=draft.actor,
+            data=None,
+            id=draft.id,
+            cause=draft.cause,
+            part=part,
+        )
+        bodies.append(codec.encode_body(envelope, draft.data))
+    return bytes(codec.seal(bodies, 0)[0])
 
 
 def _gap(path: Path, end: Position | None, next_seq: int) -> Corrupt:

@@ -1,0 +1,110 @@
+"""The projection `document`: any JSON value as state, changed by pointer, merge or patch.
+
+    set       {"path": "/phase", "value": "plan"}          JSON Pointer (RFC 6901)
+    remove    {"path": "/tasks/0"}
+    merge     {"patch": {"phase": "plan", "note": null}}   RFC 7396: null removes a member
+    patch     {"patch": [{"op": "add", "path": "/tasks/-", "value": {}}]}   RFC 6902
+    imported  {"n": 7, "path": "state.json", "author": "ann", "source_time": "...",
+               "message": "...", "patch": [...]}           one version of a history from elsewhere
+
+I1  The state is `{}` at first, so that `set /phase` works on an empty journal.
+I2  An event that cannot be applied raises `UsageError` when it is appended, so it never gets into
+    the log; what is in the log always applies.
+I3  `imported` holds one of `patch` (from the state before it), `deleted`, which makes the state
+    null, and `text` or `text_b64`, a version that does not parse, which leaves the state alone.
+I4  The apply functions own what was decoded (`take`): it goes into the state uncopied.
+"""
+
+from typing import Any
+
+import msgspec
+
+from journal.errors import UsageError
+from projections.patch import apply_patch, merge, remove_value, set_value
+from projections.projection import Projection
+
+
+class Set(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """Put `value` at `path`: a member or item is replaced or added, `-` appends to a list."""
+
+    path: str
+    value: Any
+
+
+class Remove(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """Take out the member or item at `path`, which must be there."""
+
+    path: str
+
+
+class Merge(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """Merge `patch` into the whole state (RFC 7396)."""
+
+    patch: Any
+
+
+class Patch(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """Apply the operations of `patch` in order (RFC 6902)."""
+
+    patch: list[dict[str, Any]]
+
+
+class Imported(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """One version of a history from elsewhere; see I3.
+
+    `n` numbers the versions of the source, `path` is the file's name there, `author`,
+    `source_time` and `message` are the source's own words. `why` is the reason why a text does
+    not parse; `warnings` what a reader passed over, such as a BOM or a doubled key.
+    """
+
+    n: int
+    path: str = ""
+    author: str = ""
+    source_time: str = ""
+    message: str = ""
+    patch: list[dict[str, Any]] | msgspec.UnsetType = msgspec.UNSET
+    text: str | msgspec.UnsetType = msgspec.UNSET
+    text_b64: str | msgspec.UnsetType = msgspec.UNSET
+    why: str = ""
+    deleted: bool = False
+    warnings: list[str] = []
+
+
+def _set(state: Any, event: Any) -> Any:
+    return set_value(state, event.data.path, event.data.value, take=True)
+
+
+def _remove(state: Any, event: Any) -> Any:
+    return remove_value(state, event.data.path)
+
+
+def _merge(state: Any, event: Any) -> Any:
+    return merge(state, event.data.patch, take=True)
+
+
+def _patch(state: Any, event: Any) -> Any:
+    return apply_patch(state, event.data.patch, take=True)
+
+
+def _imported(state: Any, event: Any) -> Any:
+    data: Imported = event.data
+    texts = (data.text is not msgspec.UNSET) + (data.text_b64 is not msgspec.UNSET)
+    if (data.patch is not msgspec.UNSET) + data.deleted + texts != 1:
+        raise UsageError(
+            f"imported: version {data.n} must have exactly one of patch, deleted, text, text_b64",
+            key="data",
+            advice="Leave this event to `journal import`; to change the state use set or patch.",
+        )
+    if data.deleted:
+        return None
+    if data.patch is msgspec.UNSET:
+        return state
+    return apply_patch(state, data.patch, take=True)
+
+
+PROJECTION = Projection(
+    "document",
+    events={Set: _set, Remove: _remove, Merge: _merge, Patch: _patch, Imported: _imported},
+    initial=dict,
+    makes_json=True,
+)

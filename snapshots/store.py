@@ -1,0 +1,163 @@
+"""The folder of a journal's snapshots: which there are, and the newest one that can be used.
+
+    snapshots/00000000000000000120.manual.json      the names sort by seq
+
+I1  A snapshot is only a cache: one that is damaged, or cannot be read, is passed over with a
+    message (once a file), and an older one is used. Where none is left the log is folded whole.
+I2  A snapshot appears whole and durable, or not at all, and never before the bytes that it is
+    made of are durable: its writer gives only states up to `synced`.
+I3  Which snapshots there are is read off the folder each time: no pointer to the newest can go
+    stale, and a snapshot that another process has just removed is no error.
+I4  Names that are not a snapshot's are left alone: temporary files, files of other people.
+    What stands at a snapshot's name and is no regular file is damaged; nothing is followed.
+
+The folder has no lock of its own: whoever writes or removes holds the journal's view lock.
+It does not decide when one is due (`snapshots.policy`) or which go (`snapshots.retention`).
+"""
+
+import contextlib
+import errno
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from journal import durable
+from journal.errors import Corrupt, UsageError
+from snapshots import snapshot
+from snapshots.snapshot import Snapshot
+
+
+class Entry(NamedTuple):
+    """A snapshot by its file name; its contents have not been looked at."""
+
+    seq: int
+    type: str
+    name: str
+
+
+Entries = list[Entry]
+
+
+class Store:
+    """The snapshots in `folder`, which need not exist; `on_message` is told what is passed over."""
+
+    def __init__(self, folder: Path, on_message: Callable[[str], None]) -> None:
+        self.folder = folder
+        self._on_message = on_message
+        self._passed_over: set[str] = set()
+
+    def list(self) -> Entries:
+        """Return every snapshot by seq, then type; the folder is read once and no file.
+
+        Raises `OSError` where the folder cannot be listed or is a symlink; a missing one is empty.
+        """
+        found = (_entry(name) for name in self._names())
+        return sorted(entry for entry in found if entry is not None)
+
+    def beyond(self, seq: int) -> Entries:
+        """Return the snapshots after `seq`, judged by their names. Raises as `list` does.
+
+        Damage does not excuse one: a snapshot's name appears only when its events were durable.
+        """
+        return [entry for entry in self.list() if entry.seq > seq]
+
+    def newest(self, upto: int, *, projection: str, revision: str) -> Snapshot | None:
+        """Return the newest usable snapshot with seq <= `upto`, or None.
+
+        Usable is one that is whole and of this projection and revision; an empty revision
+        matches nothing. Those of others cost the reading of a header each. Never raises (I1).
+        """
+        if not revision:
+            return None
+        wanted = (projection, revision)
+        for name in self._names_newest_first(upto):
+            path = self.folder / name
+            try:
+                header = snapshot.read_header(path)
+                if (header.projection, header.revision) == wanted:
+                    return snapshot.read(path)
+            except FileNotFoundError:
+                continue
+            except (Corrupt, OSError) as error:
+                self._pass_over(name, error)
+        return None
+
+    def write(self, data: bytes) -> Entry:
+        """Put a snapshot, as `snapshot.encode` returns it, on disk under its name (I2).
+
+        Equal seq and type replace each other. Raises `OSError`; under the name then stands what
+        stood there before, or all of `data`.
+        """
+        self._check_folder()
+        header = snapshot.decode_header(data, self.folder)
+        entry = Entry(header.seq, header.type, snapshot.name_of(header.seq, header.type))
+        durable.make_folder(self.folder, mode=durable.PRIVATE_FOLDER)
+        durable.write_file(self.folder / entry.name, data, mode=durable.PRIVATE_FILE, synced=True)
+        self._passed_over.discard(entry.name)
+        return entry
+
+    def remove(self, *names: str) -> None:
+        """Remove snapshots by file name and make that durable; one that is gone is no error.
+
+        All are tried before the first `OSError` is raised. A crash in between is safe: what is
+        left is removed the next time, for the rules depend only on what is there.
+        """
+        for name in names:
+            if snapshot.parse_name(name) is None:
+                raise UsageError(
+                    f"{name!r} is not the name of a snapshot",
+                    key="name",
+                    advice="Names look like 00000000000000000120.manual.json.",
+                )
+        if not names or not self.folder.exists():
+            return
+        self._check_folder()
+        failed: list[OSError] = []
+        for name in names:
+            try:
+                os.unlink(self.folder / name)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                failed.append(error)
+        durable.sync_folder(self.folder)
+        if failed:
+            raise failed[0]
+
+    def _names(self) -> Iterator[str]:
+        self._check_folder()
+        with contextlib.suppress(FileNotFoundError):
+            yield from os.listdir(self.folder)
+
+    def _names_newest_first(self, upto: int) -> Iterator[str]:
+        """Yield the names of the snapshots up to a seq; names compare as their seqs do.
+
+        Only the names that are walked over are parsed: a time travel asks for one of thousands.
+        """
+        end = snapshot.name_of(upto + 1, "")
+        try:
+            names = sorted((name for name in self._names() if name < end), reverse=True)
+        except OSError as error:
+            self._pass_over("", error)
+            return
+        yield from (name for name in names if snapshot.parse_name(name) is not None)
+
+    def _check_folder(self) -> None:
+        if self.folder.is_symlink():
+            why = "is a symlink; a journal's folders are not followed elsewhere"
+            raise OSError(errno.ELOOP, why, os.fspath(self.folder))
+
+    def _pass_over(self, name: str, error: Corrupt | OSError) -> None:
+        if name in self._passed_over:
+            return
+        self._passed_over.add(name)
+        why = error.why if isinstance(error, Corrupt) else error.strerror or str(error)
+        what = "this snapshot is" if name else "all snapshots are"
+        instead = "an older one is used, or the log alone" if name else "the log alone is used"
+        self._on_message(f"{self.folder / name}: {what} passed over ({why}); {instead}")
+
+
+def _entry(name: str) -> Entry | None:
+    parsed = snapshot.parse_name(name)
+    return None if parsed is None else Entry(*parsed, name)
