@@ -31,7 +31,7 @@ from journal.event import Draft, Event
 from journal.log.history import History
 
 if TYPE_CHECKING:
-    from journal.engine import Engine
+    from journal.engine import Engine, TakeOver
 
 __version__ = "0.1.0"
 
@@ -46,6 +46,7 @@ __all__ = [
     "JournalError",
     "Locked",
     "ProjectionError",
+    "TakeOver",
     "UnsupportedFormat",
     "UsageError",
     "codec",
@@ -78,3 +79,10 @@ def init(path: str | Path, **options: Any) -> "Engine":
     """
     engine: Engine = importlib.import_module("journal.engine").init_journal(path, **options)
     return engine
+
+
+def __getattr__(name: str) -> Any:
+    """Bring `Engine` and `TakeOver` with the engine, when they are first asked for."""
+    if name in ("Engine", "TakeOver"):
+        return getattr(importlib.import_module("journal.engine"), name)
+    raise AttributeError(f"module 'journal' has no attribute {name!r}")
