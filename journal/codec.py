@@ -159,6 +159,11 @@ def encode_state(state: Any) -> bytes:
     return orjson.dumps(state)
 
 
+def encode_sorted(value: Any) -> bytes:
+    """Write a JSON value with sorted keys, so that equal values, and only those, give equal bytes."""
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
 def copy_value(value: Any) -> Any:
     """Return an equal JSON value that shares nothing with `value`."""
     return orjson.loads(orjson.dumps(value))

@@ -115,7 +115,9 @@ def _parse(path: Path, raw: bytes) -> dict[str, Any]:
     import yaml
 
     try:
-        found = yaml.safe_load(raw.decode())
+        text = raw.decode()
+        _refuse_twice(path, yaml.compose(text, Loader=yaml.SafeLoader))
+        found = yaml.safe_load(text)
     except UnicodeDecodeError as error:
         raise Corrupt("not UTF-8", path=path, offset=error.start, advice=_HOW_TO_MEND) from error
     except yaml.MarkedYAMLError as error:
@@ -123,11 +125,50 @@ def _parse(path: Path, raw: bytes) -> dict[str, Any]:
         raise Corrupt(
             error.problem or "not YAML", path=path, line=line, advice=_HOW_TO_MEND
         ) from error
+    except yaml.reader.ReaderError as error:
+        raise _unprintable(path, text, error.position) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise Corrupt(str(error) or "not YAML", path=path, advice=_HOW_TO_MEND) from error
     if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
-        raise Corrupt("a mapping of settings is expected", path=path, advice=_HOW_TO_MEND)
+        why = "a mapping of settings is expected" if text.strip() else "the file is empty"
+        raise Corrupt(why, path=path, advice=_HOW_TO_MEND)
     return found
+
+
+def _unprintable(path: Path, text: str, at: int) -> Corrupt:
+    name = "NUL bytes" if text[at] == "\0" else f"the character U+{ord(text[at]):04X}"
+    return Corrupt(
+        f"{name}, which cannot stand in YAML",
+        path=path,
+        line=text.count("\n", 0, at) + 1,
+        offset=len(text[:at].encode()),
+        advice=_HOW_TO_MEND,
+    )
+
+
+def _refuse_twice(path: Path, root: Any) -> None:
+    """Raise `Corrupt` where a setting stands twice: YAML's reader would take the last."""
+    seen: set[int] = set()
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node is None or id(node) in seen or node.id == "scalar":
+            continue
+        seen.add(id(node))
+        if node.id == "sequence":
+            waiting += node.value
+            continue
+        lines: dict[str, int] = {}
+        for key, value in node.value:
+            line = key.start_mark.line + 1
+            if key.id == "scalar" and (first := lines.setdefault(key.value, line)) != line:
+                raise Corrupt(
+                    f"{key.value} stands twice, first at line {first}",
+                    path=path,
+                    line=line,
+                    advice=_HOW_TO_MEND,
+                )
+            waiting.append(value)
 
 
 def _check(path: Path, config: Config) -> None:

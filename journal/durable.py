@@ -6,7 +6,7 @@ I2  A new file appears whole: written under a temporary name in its own folder, 
     Where it must survive a power cut, the file is synced before the rename and the folder after.
 I3  After a failed sync nothing is retried: the kernel reports a lost write once and then forgets
     it (a second sync returns 0 over lost bytes). The caller must stop acknowledging.
-I4  A write that cannot be finished is taken back: the file ends where it ended before.
+I4  Nothing is written in part without saying so: what cannot be finished raises.
 I5  Locks are the kernel's, on a folder that is never deleted, and vanish with the process.
 
 It does not know what the bytes mean.
@@ -44,6 +44,10 @@ _SAFE = (
 _TEMPORARY = ".journal-tmp"
 _REPLACE_TRIES = 5
 _REPLACE_WAIT_S = 0.01
+
+
+class SyncFailed(OSError):
+    """A sync failed: what was written may be lost, and no later sync can tell (I3)."""
 
 
 # --- opening and reading -------------------------------------------------------------------------
@@ -124,7 +128,7 @@ def make_folder(path: str | os.PathLike[str], *, mode: int = PRIVATE_FOLDER) -> 
 
 
 def write_at(fd: int, data: bytes | memoryview, offset: int) -> None:
-    """Write all of `data` at `offset`; a short write is continued until the kernel says why."""
+    """Write all of `data` at `offset`; a short write is continued until the kernel says why (I4)."""
     written = os.pwrite(fd, data, offset)
     if written == len(data):
         return
@@ -134,15 +138,6 @@ def write_at(fd: int, data: bytes | memoryview, offset: int) -> None:
         if count == 0:
             raise OSError(errno.EIO, "the kernel wrote nothing and gave no reason")
         written += count
-
-
-def extend(fd: int, data: bytes | bytearray, offset: int) -> None:
-    """Append `data` to a file that ends at `offset`, or leave it ending there (I4)."""
-    try:
-        write_at(fd, memoryview(data), offset)
-    except BaseException:
-        truncate(fd, offset)
-        raise
 
 
 def append_to(path: str | os.PathLike[str], data: bytes, *, line_end: bool) -> os.stat_result:
@@ -165,26 +160,38 @@ def append_to(path: str | os.PathLike[str], data: bytes, *, line_end: bool) -> o
 
 
 def truncate(fd: int, size: int) -> None:
-    """Cut the file to `size` bytes and make that durable."""
+    """Cut the file to `size` bytes and make that durable; raises `SyncFailed` (I3)."""
     os.ftruncate(fd, size)
     sync(fd)
 
 
 def sync(fd: int) -> None:
-    """Put the file's bytes on disk (I3)."""
-    if sys.platform == "darwin":
-        fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
-    else:
-        os.fdatasync(fd)
+    """Put the file's bytes on disk; raises `SyncFailed` (I3)."""
+    with _failing_as_sync():
+        if sys.platform == "darwin":
+            fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
+        else:
+            os.fdatasync(fd)
 
 
 def sync_folder(path: str | os.PathLike[str]) -> None:
-    """Put the names in a folder on disk."""
-    fd = os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0))
+    """Put the names in a folder on disk; raises `SyncFailed`, also where it cannot be opened."""
+    with _failing_as_sync(path):
+        fd = os.open(
+            path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+        )
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+@contextlib.contextmanager
+def _failing_as_sync(path: str | os.PathLike[str] | None = None) -> Iterator[None]:
     try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+        yield
+    except OSError as error:
+        raise SyncFailed(error.errno, error.strerror, path or error.filename) from error
 
 
 class Replacement:
@@ -217,7 +224,8 @@ class Replacement:
                 os.fchmod(fd, mode)
             if synced:
                 # fsync, not fdatasync: the mode of a closed segment must survive with its bytes.
-                os.fsync(fd)
+                with _failing_as_sync(self.path):
+                    os.fsync(fd)
             self.stat = os.fstat(fd)
         except BaseException:
             self.discard()
@@ -287,6 +295,21 @@ def link_aside(path: str | os.PathLike[str], folder: str | os.PathLike[str], nam
         os.link(path, target, follow_symlinks=False)
     sync_folder(folder)
     return target
+
+
+def share(path: str | os.PathLike[str], target: str | os.PathLike[str]) -> bool:
+    """Give a closed file a second name, or copy it where links cannot be; say whether linked.
+
+    The caller syncs the folder. Nobody ever writes to a closed file, so sharing it is safe.
+    """
+    try:
+        os.link(path, target, follow_symlinks=False)
+    except FileExistsError:
+        raise
+    except OSError:
+        write_file(target, read_file(path), mode=CLOSED_FILE, synced=True)
+        return False
+    return True
 
 
 def remove(path: str | os.PathLike[str]) -> None:

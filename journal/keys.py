@@ -6,10 +6,12 @@ A file is a head of 28 bytes (magic, size of the segment, number of hashes, CRC-
 and the 8-byte BLAKE2b hashes of the segment's keys, sorted.
 
 I1  A hash only says where to look; the event itself decides.
-I2  A file that is missing, or does not fit its segment, is made anew from the segment.
+I2  A file that is missing, cannot be read, or does not fit its segment, is made anew from the
+    segment; that it cannot be written is no failure.
 I3  The keys of the open segment are in memory, read when the first key is asked for.
 """
 
+import contextlib
 import hashlib
 import struct
 import zlib
@@ -96,15 +98,16 @@ def write(segment: Segment) -> bytes:
     size = segment.size()
     hashes = b"".join(sorted(_hashes_of(segment, size)))
     head = _HEAD.pack(_MAGIC, size, len(hashes) // _HASH_BYTES, zlib.crc32(hashes))
-    durable.write_file(ids_path(segment.path), head + hashes, synced=False)
+    with contextlib.suppress(OSError):  # It is only a cache (I2).
+        durable.write_file(ids_path(segment.path), head + hashes, synced=False)
     return hashes
 
 
 def read(path: Path, segment_size: int) -> bytes | None:
-    """Return the hashes in a file; None if it is missing or does not fit the segment (I2)."""
+    """Return the hashes in a file; None if it is not there, or not for this segment (I2)."""
     try:
         raw = durable.read_file(path)
-    except FileNotFoundError:
+    except OSError:
         return None
     if len(raw) < _HEAD.size:
         return None

@@ -11,9 +11,10 @@
 
 I1  The first bad line decides the row. Blank lines at the very end hold nothing and are cut.
 I2  After the row, an append whose last part is missing is cut back to its start.
-I3  The witness overrules: what it names as synced is never cut, and must be there.
-I4  `judge` only looks. What it says to cut is saved and synced in quarantine before it is cut
-    (`cut`), so that a crash in between loses nothing: the same verdict comes again.
+I3  The witness overrules: what it names as synced is never cut, and must be there. So must the
+    event of the newest snapshot.
+I4  `judge` only looks. What it says to cut is saved and synced in quarantine (`save`) before the
+    writer cuts it, so that a crash in between loses nothing: the same verdict comes again.
 
 Why a cut is safe: an append is acknowledged after a sync that covers it, so bytes that no sync
 covered were promised to nobody; a line that was once on disk whole is refused, not cut.
@@ -56,6 +57,14 @@ class Damage(msgspec.Struct, frozen=True, kw_only=True):
     unended: bool
 
     @property
+    def torn(self) -> bool:
+        """Whether this is the end that a crash may leave: the table cuts it, nothing good follows.
+
+        To a reader that is no damage: the next writer cuts it, and nobody was told of it.
+        """
+        return self.last_lost is None and (self.unended or self.holes)
+
+    @property
     def loses(self) -> str:
         """Say in words which events are gone."""
         if self.last_lost is None:
@@ -78,8 +87,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 def judge(segment: Segment, at: Position, size: int, *, synced_seq: int) -> Verdict:
     """Read the last segment from the good place `at` to `size` and decide by the table.
 
-    `synced_seq` is what the witness names as on disk (0: nothing known). Raises `Corrupt`, with
-    the file and the offset of the first bad line, where the table says refuse.
+    `synced_seq` is what the witness or a snapshot shows to be on disk (0: nothing known). Raises
+    `Corrupt`, with the file and the offset of the first bad line, where the table says refuse.
     """
     end, damage, proven = at, None, 0
     for piece in sift(segment, at, size):
@@ -97,7 +106,7 @@ def judge(segment: Segment, at: Position, size: int, *, synced_seq: int) -> Verd
         end = segment.position_after(whole_end) or at
     why = "an append was cut off" if damage is None else damage.why
     if end.seq < synced_seq:
-        _refuse_by_witness(segment, end, damage, synced_seq)
+        raise missing_end(segment, end, synced_seq, damage)
     return Verdict(end=end, torn_bytes=size - end.offset, why=why)
 
 
@@ -110,13 +119,17 @@ def _refuse_by_table(damage: Damage, proven: int) -> None:
         raise corrupt(damage, f"; a later line proves that event {proven} had reached the disk")
 
 
-def _refuse_by_witness(
-    segment: Segment, end: Position, damage: Damage | None, synced_seq: int
-) -> None:
-    note = f"; event {synced_seq} was known to be on disk, and good lines end at event {end.seq}"
+def missing_end(
+    segment: Segment, end: Position, synced_seq: int, damage: Damage | None = None
+) -> Corrupt:
+    """Make the error for acknowledged events that are gone: good lines end at `end` (I3)."""
+    note = (
+        f"; event {synced_seq} was known to be on disk, as the witness or a snapshot shows, "
+        f"and good lines end at event {end.seq}"
+    )
     if damage is not None:
-        raise corrupt(damage, note)
-    raise Corrupt(
+        return corrupt(damage, note)
+    return Corrupt(
         f"{_span(end.seq + 1, synced_seq)} missing at the end{note}",
         path=segment.path,
         line=segment.count_lines(end.offset) + 1,
@@ -142,16 +155,12 @@ def corrupt(damage: Damage, note: str = "") -> Corrupt:
     )
 
 
-def cut(segment: Segment, verdict: Verdict, quarantine: Path, *, name: str) -> Path:
-    """Save the torn bytes under `name` in quarantine, then cut them off, both durably (I4).
-
-    Raises `OSError`, with nothing cut, where they cannot be saved.
-    """
+def save(segment: Segment, verdict: Verdict, quarantine: Path, *, name: str) -> Path:
+    """Save the torn bytes under `name` in quarantine, durably, before they are cut (I4)."""
     durable.make_folder(quarantine)
     torn = segment.read(verdict.end.offset, segment.size())
     saved = quarantine / name
     durable.write_file(saved, torn)
-    durable.truncate(segment.fd, verdict.end.offset)
     return saved
 
 
@@ -193,12 +202,13 @@ def _sift_lines(
             first_why = first_why or why
             bases = bases[: 1] + (bases[1:] + _bases_after(line, bases))[-_BASES_KEPT:]
             continue
-        before = Position(offset, 0, at.seq, at.time)
+        first = _first_seq(line)
         if bad:
-            yield _damage(segment, at, bad, _first_seq(line) - 1, first_why)
-            yield Block(line, before, good)
+            yield _damage(segment, at, bad, first - 1, first_why)
+        # What is lost stands before this line, too: its seq is the next one due.
+        yield Block(line, Position(offset, 0, first - 1, at.time), good)
+        if bad:
             return good
-        yield Block(line, before, good)
         at, bases = good, [good.crc]
     if bad:
         yield _damage(segment, at, bad, None, first_why)

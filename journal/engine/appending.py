@@ -20,7 +20,6 @@ from journal.errors import Conflict, UsageError
 from journal.event import (
     CARRIES_STATE,
     ENGINE_PREFIX,
-    FORMAT,
     Draft,
     Event,
     parse_time,
@@ -92,10 +91,10 @@ class Appender:
         typed = [d.data if isinstance(d.data, msgspec.Struct) else None for d in drafts]
         return self._add(encoded, typed)
 
-    def add_engine_event(self, event_type: str, data: dict[str, Any]) -> Event:
+    def add_engine_event(self, event_type: str, data: dict[str, Any], *, time: str = "") -> Event:
         """Append one of the engine's own events."""
         encoded = codec.encode_value(data, limit_bytes=codec.MAX_ENGINE_EVENT_BYTES)
-        return self._add([Encoded(event_type, encoded)], [None])[0]
+        return self._add([Encoded(event_type, encoded, time=time)], [None])[0]
 
     def _add(self, encoded: list[Encoded], typed: Sequence[object]) -> list[Event]:
         core = self._core
@@ -234,9 +233,3 @@ def to_draft(event: NewEvent, actor: str) -> Draft:
             advice="Give a typed event, a Draft, or a pair (type, data).",
         ) from error
     return Draft(type=name, data=data, actor=actor)
-
-
-def created_data(projection: str, journal_id: str) -> dict[str, object]:
-    """Return the data of `journal.created`."""
-    return {"format": FORMAT, "id": journal_id, "projection": projection}
-

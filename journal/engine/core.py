@@ -17,10 +17,11 @@ import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from journal import recovery
 from journal.config import Config
 from journal.durable import FolderLock
 from journal.engine.states import Fold, Live, States
-from journal.errors import JournalError, Locked
+from journal.errors import Corrupt, JournalError, Locked
 from journal.event import Clock, format_time
 from journal.log.history import History
 from journal.log.reader import Reader
@@ -63,23 +64,28 @@ class Core:
         self.states = States(projection, self.store)
         self.unknown: list[Unknown] = []
         self.live: Live | None = None
+        self.known_seq = 0
+        self.damage: Corrupt | None = None
         self.mutex = threading.RLock()
         self._view_mutex = threading.Lock()
         self.witness_file = WitnessFile(path, write=write)
+        self.me = WriterRecord(os.getpid(), format_time(clock()), socket.gethostname())
         self.closed = False
         self._log: Reader
-        if write:
-            self._log = Writer(
-                path / LOG_FOLDER,
-                quarantine=self.quarantine,
-                clock=clock,
-                segment_bytes=config.segment_bytes,
-            )
-            self.append_lock = FolderLock(path / LOG_FOLDER)
-            self.view_lock = FolderLock(path)
-            self.me = WriterRecord(os.getpid(), format_time(clock()), socket.gethostname())
-        else:
-            self._log = Reader(path / LOG_FOLDER)
+        with contextlib.ExitStack() as opened:
+            if write:
+                self.append_lock = opened.enter_context(FolderLock(path / LOG_FOLDER))
+                self.view_lock = opened.enter_context(FolderLock(path))
+                self._log = Writer(
+                    path / LOG_FOLDER,
+                    quarantine=self.quarantine,
+                    clock=clock,
+                    segment_bytes=config.segment_bytes,
+                    believed_id=config.id,
+                )
+            else:
+                self._log = Reader(path / LOG_FOLDER, believed_id=config.id)
+            opened.pop_all()
         _open_cores.add(self)
 
     @property
@@ -161,7 +167,14 @@ class Core:
     # --- state -----------------------------------------------------------------------------------
 
     def fresh(self) -> Live:
-        """Return the live state, folded anew from disk where it is unsure (I2)."""
+        """Return the live state, folded anew from disk where it is unsure (I2).
+
+        Raises `Corrupt` where damage, or an end that is gone, leaves it unknown.
+        """
+        if (missing := self.missing_end()) is not None:
+            raise missing
+        if self.live is None and self.damage is not None:
+            raise self.damage
         if self.live is None:
             tail = self.history.tail
             self.live = self.states.at(self.history, tail.seq)
@@ -177,6 +190,14 @@ class Core:
         for block in self.reader.advance():
             fold.add(block)
         self.live = fold.result(self.history.folder)
+        self.damage = None
+
+    def missing_end(self) -> Corrupt | None:
+        """Return the error for a log that ends before `known_seq`, which was on disk, if it does."""
+        tail = self.history.tail
+        if tail.seq >= self.known_seq:
+            return None
+        return recovery.missing_end(self.reader.last, tail, self.known_seq)
 
     def fresh_before(self, block: Block) -> Live:
         """Return the live state as it is before `block`, which the log's tail is past already."""

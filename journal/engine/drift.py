@@ -80,26 +80,25 @@ class DriftKeeper:
         core = self._core
         if not core.projection.adopts:
             return
-        witness = core.read_witness()
         for view in core.projection.views:
-            place = views.place_of(core.path, view, core.config.views)
-            record = witness.views.get(view.name)
-            if isinstance(view, LinesView):
-                self._adopt_lines(view, place, record)
-            elif record is not None:
-                found = views.look(place, record)
-                if found.status == "foreign":
-                    self._adopt_in_run(view, place, record, found)
+            try:
+                place = views.place_of(core.path, view, core.config.views)
+                record = core.read_witness().views.get(view.name)
+                if isinstance(view, LinesView):
+                    self._adopt_lines(view, place, record)
+                elif record is not None:
+                    self._adopt_in_run(view, place, record)
+            except (OSError, JournalError) as error:
+                if core.log.is_dead:
+                    raise
+                core.say(f"a change of {view.file} by somebody else is not adopted: {error}")
 
-    def _adopt_in_run(
-        self, view: DocumentView, place: views.Place, record: ViewRecord, found: views.Found
-    ) -> None:
-        try:
+    def _adopt_in_run(self, view: DocumentView, place: views.Place, record: ViewRecord) -> None:
+        found = views.look(place, record)
+        if found.status == "foreign":
             value = self._read(place, found)
             if not self._is_ours(record, found, value):
                 self._adopt(view, place, record, found, value)
-        except JournalError as error:
-            self._core.say(f"{place.path} was changed and cannot be adopted: {error.message}")
 
     # --- a document ------------------------------------------------------------------------------
 

@@ -7,11 +7,12 @@ I3  A call that raises has changed nothing, but for a sync that failed: then the
     disk or not, and the engine appends nothing more until the journal is opened again.
 """
 
+import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -28,13 +29,20 @@ from journal.engine.states import Live
 from journal.engine.verifying import Verifier
 from journal.engine.viewing import Viewer
 from journal.errors import Corrupt, JournalError, UsageError
-from journal.event import CHECKPOINT, FORMAT, PRUNED, RESTORED, Draft, Event, parse_time
+from journal.event import CARRIES_STATE, CHECKPOINT, FORMAT, PRUNED, RESTORED, Draft, Event, parse_time
 from journal.log.history import Head
 from journal.recovery import Damage, corrupt
 from projections import view as views
 from projections.patch import diff
 from projections.projection import LinesView, Projection
 from snapshots import snapshot
+
+if TYPE_CHECKING:
+    from journal.engine.travel.bisecting import Bisected
+    from journal.engine.travel.blaming import Change, LastChange
+    from journal.engine.travel.comparing import Difference
+    from journal.engine.travel.forking import Change as ForkChange
+    from journal.engine.travel.forking import Forked
 
 Progress = Callable[[int, int], None]
 Command = Callable[..., Iterable[NewEvent] | None]
@@ -79,7 +87,7 @@ class Engine:
     @property
     def id(self) -> str:
         """The journal's id, 32 hexadecimal digits."""
-        return self._core.reader.journal_id or self._core.config.id
+        return self._core.reader.journal_id
 
     @property
     def seq(self) -> int:
@@ -150,6 +158,8 @@ class Engine:
                 reached = block.after.seq
         except Corrupt:
             yield from self._good_events(reached, last)
+        if upto is None and (error := self._core.missing_end() or self._core.damage) is not None:
+            raise error
 
     def _good_events(self, after: int, upto: int) -> Iterator[Event]:
         damage: Damage | None = None
@@ -162,6 +172,90 @@ class Engine:
                     yield event
         if damage is not None:
             raise corrupt(damage)
+
+    def seq_of(self, place: int | str) -> int:
+        """Return the seq that a place names: `head~3`, a time, "2 hours ago", a checkpoint."""
+        from journal.engine.travel import places
+
+        return places.find_seq(
+            place,
+            last=self.seq,
+            find_time=self.seq_at,
+            checkpoints=self.snapshots,
+            clock=self._core.clock,
+        )
+
+    def diff(self, a: int | str, b: int | str, pointer: str = "") -> list[dict[str, Any]]:
+        """Return the operations that lead from the state at `a` to the one at `b`, in order.
+
+        Each has `op` (add, remove, replace), `path`, and `old` and `value` where there are such;
+        none if the states are equal. `a` and `b` as `seq_of` takes them; `pointer` narrows both.
+        """
+        from journal.engine.travel.comparing import diff_states
+
+        return diff_states(
+            self.state_at(self.seq_of(a)), self.state_at(self.seq_of(b)), pointer
+        )
+
+    def blame(
+        self, pointer: str, *, after: int = 0, upto: int | None = None
+    ) -> "Iterator[Change]":
+        """Yield every event that changed the value at `pointer` or below it, newest first."""
+        from journal.engine.travel.blaming import blame
+
+        return blame(self._core, pointer, after=after, upto=self._upto(upto))
+
+    def blame_all(self, *, depth: int = 1, upto: int | None = None) -> "list[LastChange]":
+        """Return every value of the state, `depth` levels down, with the event that last set it."""
+        from journal.engine.travel.blaming import blame_all
+
+        return blame_all(self._core, depth=depth, upto=self._upto(upto))
+
+    def bisect(
+        self,
+        predicate: Callable[[Any], bool],
+        *,
+        after: int = 0,
+        upto: int | None = None,
+        monotone: bool = False,
+        progress: Progress | None = None,
+    ) -> "Bisected":
+        """Return the first event after which `predicate(state)` is true; see `Bisected`.
+
+        `monotone`: once true it stays true; then a few states are looked at instead of all.
+        """
+        from journal.engine.travel.bisecting import bisect
+
+        return bisect(
+            self._core,
+            predicate,
+            after=after,
+            upto=self._upto(upto),
+            monotone=monotone,
+            progress=progress,
+        )
+
+    def compare(self, other: Projection, progress: Progress | None = None) -> "Difference":
+        """Fold the whole history with `other` too; return where the two first differ, and how."""
+        from journal.engine.travel.comparing import compare
+
+        return compare(self._core, other, progress)
+
+    def fork(
+        self,
+        destination: str | Path,
+        *,
+        at: int | str | None = None,
+        changes: "Iterable[ForkChange]" = (),
+    ) -> "Forked":
+        """Make a new journal with the history up to `at`; see `journal.engine.travel.forking`."""
+        from journal.engine.travel.forking import fork
+
+        seq = self.seq if at is None else self.seq_of(at)
+        return fork(self._core, destination, at=seq, changes=changes, on_message=self._core.say)
+
+    def _upto(self, upto: int | None) -> int:
+        return self.seq if upto is None else min(upto, self.seq)
 
     def head(self, seq: int | None = None) -> Head:
         """Return the end of history, or what it was at `seq`; see `Head`."""
@@ -283,6 +377,16 @@ class Engine:
         self.publisher.commit(event.seq)
         return event
 
+    def append_carried(self, draft: Draft) -> Event:
+        """Append an engine event that carries state, as a fork takes it over from its source."""
+        if draft.type not in CARRIES_STATE:
+            raise UsageError(f"{draft.type!r} carries no state", key="type")
+        with self._core.appending():
+            self.appender.catch_up()
+            event = self.appender.add_engine_event(draft.type, draft.data, time=draft.time)
+        self.publisher.commit(event.seq)
+        return event
+
     def _seq_of_checkpoint(self, name: str) -> int | None:
         found = (entry.seq for entry in self._core.store.list() if entry.name == name)
         return next(found, None)
@@ -374,7 +478,8 @@ class Engine:
         core.check_usable()
         witness = core.read_witness()
         history = core.history
-        with core.mutex:
+        state_bytes = 0
+        with core.mutex, contextlib.suppress(Corrupt):  # Said already: the messages name it.
             state_bytes = len(codec.encode_state(core.fresh().state))
         return Status(
             path=str(core.path),

@@ -208,9 +208,11 @@ def _teller(messages: list[str], on_message: Say | None) -> Say:
 def _open_reading(core: Core) -> None:
     """Stand at the newest state that is cheap to have, and fold the rest (I3).
 
-    Damage in between is said, and leaves the newest state unknown; every good event, and the
-    states before the damage, can still be had.
+    Damage in between is said, and leaves the newest state unknown; so does an end that is gone.
+    Every good event, and the states before the damage, can still be had.
     """
+    # Before the log, which only grows: what was on disk then has to be there.
+    core.known_seq = max(core.read_witness().synced_seq, core.newest_snapshot_seq())
     try:
         live = _vouched_state(core)
         core.reader.seek(live.seq)
@@ -221,8 +223,11 @@ def _open_reading(core: Core) -> None:
         core.catch_up_reading()
     except Corrupt as error:
         core.live = None
+        core.damage = error
         core.reader.pass_over_damage()
         core.say(error.message)
+    if (missing := core.missing_end()) is not None:
+        core.say(missing.message)
 
 
 def _vouched_state(core: Core) -> Live:
@@ -251,9 +256,9 @@ def _open_writing(engine: Engine, core: Core, on_drift: OnDrift) -> None:
         refuse_unfinished(core.path)
         durable.remove_leftovers(core.path / LOG_FOLDER)
         record = core.witness_file.read()
-        notes = core.log.recover(None if record is None else record.synced)
+        synced = None if record is None else record.synced
+        notes = core.log.recover(synced, snapshot_seq=core.newest_snapshot_seq())
         tail = core.history.tail
-        _refuse_snapshots_beyond(core, tail.seq)
         if core.log.header is None:
             _refuse_empty_beside_state(core)
             notes = [_created_note(core)]
@@ -291,20 +296,10 @@ def _live_at_tail(core: Core) -> Live:
     live = _vouched_state(core)
     if live.seq > tail.seq:
         live = core.states.base(tail.seq)
-    return core.states.fold(core.history, live, tail.seq, core.unknown)
-
-
-def _refuse_snapshots_beyond(core: Core, seq: int) -> None:
-    newest = core.newest_snapshot_seq()
-    if newest > seq:
-        raise Corrupt(
-            f"there is a snapshot at event {newest}, and the log ends at event {seq}: "
-            f"events {seq + 1} to {newest} are missing at the end",
-            path=core.path / LOG_FOLDER,
-            seq=seq + 1,
-            advice="Nothing was changed. Put the log back from a copy, or see "
-            "`journal repair --dry-run`.",
-        )
+    live = core.states.fold(core.history, live, tail.seq, core.unknown)
+    # A view says no time, and a snapshot taken now has to bear the one of its event.
+    live.time = tail.time
+    return live
 
 
 def _refuse_empty_beside_state(core: Core) -> None:

@@ -62,7 +62,10 @@ class ViewStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """What a journal is and where it stands. Sizes in bytes; `synced` as far as is known."""
+    """What a journal is and where it stands. Sizes in bytes; `synced` as far as is known.
+
+    `state_bytes` is 0 where damage leaves the newest state unknown.
+    """
 
     path: str
     id: str

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from journal.durable import SyncFailed
 from journal.errors import JournalError
 from journal.witness import Synced
 
@@ -83,7 +84,7 @@ class GroupCommit:
     def alone(self) -> Iterator[None]:
         """Keep every sync out for a block, which may sync and exchange the file itself.
 
-        An `OSError` out of the block is a failed sync or worse: the log is then dead.
+        `SyncFailed` out of the block leaves the log dead (I3); what else fails can be done again.
         """
         with self._gate:
             while self._busy:
@@ -91,7 +92,7 @@ class GroupCommit:
             self.refuse_if_dead()
             try:
                 yield
-            except OSError as error:
+            except SyncFailed as error:
                 self.dead = error
                 raise
             finally:

@@ -2,7 +2,8 @@
 
 I1  The tail stands after a whole append that was checked; everything before it is `history`.
 I2  An unfinished end (bytes without LF, an append whose last part is missing) is no damage:
-    its writer may be at work. Damage is told only when it is the same after reading it again.
+    its writer may be at work. Nor is a torn one, which the next writer cuts (`recovery`). Damage
+    is told only when it is the same after reading it again.
 """
 
 import os
@@ -11,16 +12,19 @@ from pathlib import Path
 
 from journal import codec, durable, recovery
 from journal.errors import Corrupt, UnsupportedFormat
-from journal.event import CREATED, FORMAT, ROTATED, Event
+from journal.event import CREATED, FORKED, FORMAT, ROTATED, Event
 from journal.log.history import History, changed, list_segments, locate
+from journal.recovery import Damage
 from journal.segment import BadBlock, Block, Position, Segment, name_of
 
 
 class Reader:
     """Holds the segment that the tail lies in open."""
 
-    def __init__(self, folder: Path, *, write: bool = False) -> None:
+    def __init__(self, folder: Path, *, write: bool = False, believed_id: str = "") -> None:
         """Open the last segment; the tail stands before its first event.
+
+        `believed_id` is the journal's id as journal.yaml has it.
 
         Raises `Corrupt` where there is no first segment, or one whose first line is not whole,
         and `UnsupportedFormat`.
@@ -32,16 +36,29 @@ class Reader:
         self.header = self._read_header(folder / names[-1], alone=len(names) == 1)
         self.last = self._open(names[-1])
         self.history = History(folder, names, self.last.start)
+        self.journal_id = self._find_id(believed_id)
 
     @property
     def tail(self) -> Position:
         """The place after the last event that was taken in."""
         return self.history.tail
 
-    @property
-    def journal_id(self) -> str:
-        """The id that the last segment's first event gives."""
-        return "" if self.header is None else str(self.header.data.get("id", ""))
+    def _find_id(self, believed: str) -> str:
+        """Return the journal's id; `believed` is what journal.yaml says.
+
+        The first event of the last segment has it, but in a fork that has not rotated since: there
+        the newest `journal.forked` of that segment gives a new one.
+        """
+        found = "" if self.header is None else str(self.header.data.get("id", ""))
+        if found in ("", believed):
+            return found or believed
+        with Segment(self.last.path) as segment:
+            for piece in recovery.sift(segment, segment.start, segment.size()):
+                if isinstance(piece, Block) and b'"journal.forked"' in piece.data:
+                    for event in codec.decode_events(piece.data):
+                        if event.type == FORKED:
+                            found = str(event.data["id"])
+        return found
 
     def close(self) -> None:
         """Close the descriptor; safe to call again."""
@@ -88,6 +105,8 @@ class Reader:
         """Find the place after `seq` line by line; raises `Corrupt` if damage stands before it."""
         place = self.last.start
         for offset, line in self.last.lines(0, self.last.size()):
+            if place.seq >= seq:
+                break
             head = codec.LINE_HEAD.match(line)
             if head is None or codec.check_block(line, place.crc) is None:
                 raise locate(self.last, self.last.size()) or changed(self.last.path, offset)
@@ -139,13 +158,13 @@ class Reader:
                 yield from self._take_in_whole()
             except BadBlock as error:
                 if error.at.offset == seen:
-                    size = self.last.complete_end(0, self.last.size())
-                    found = locate(self.last, size)
-                    raise found or changed(self.last.path, seen) from None
+                    yield from self._take_in_torn()
+                    return
                 seen = error.at.offset
                 continue
             following = name_of(self.tail.seq + 1)
             if following == self.last.name or not (self.folder / following).exists():
+                self._refuse_headless()
                 return
             # The next segment is there, so this one is closed: read it to its end once more.
             yield from self._take_in_whole()
@@ -157,6 +176,24 @@ class Reader:
         if size < self.tail.offset:
             raise changed(self.last.path, size)
         yield from self._walk(self.last.complete_end(self.tail.offset, size))
+
+    def _refuse_headless(self) -> None:
+        """Raise `Corrupt` for a segment without its first line: no crash of ours leaves that.
+
+        The only segment may be empty: an empty journal.
+        """
+        if self.tail.offset == 0 and (self.last.size() or len(self.history.names) > 1):
+            self.last.header()
+
+    def _take_in_torn(self) -> Iterator[Block]:
+        """Take in what stands before a torn end; raises `Corrupt` where it is damage (I2)."""
+        for piece in recovery.sift(self.last, self.tail, self.last.size()):
+            if isinstance(piece, Damage):
+                if not piece.torn or piece.offset == 0:
+                    raise recovery.corrupt(piece)
+                yield from self._walk(self.last.complete_end(self.tail.offset, piece.offset))
+                return
+        raise changed(self.last.path, self.tail.offset)
 
     def _walk(self, end: int) -> Iterator[Block]:
         """Yield the blocks from the tail to `end`, which ends a line; the tail follows."""

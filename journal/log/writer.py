@@ -58,9 +58,10 @@ class Writer(Reader):
         quarantine: Path,
         clock: Clock = now_ms,
         segment_bytes: int = 64 << 20,
+        believed_id: str = "",
     ) -> None:
         """Open the last segment; torn bytes will be saved in `quarantine`."""
-        super().__init__(folder, write=True)
+        super().__init__(folder, write=True, believed_id=believed_id)
         self._quarantine = quarantine
         self._clock = clock
         self._segment_bytes = segment_bytes
@@ -71,14 +72,16 @@ class Writer(Reader):
 
     # --- opening ---------------------------------------------------------------------------------
 
-    def recover(self, synced: Synced | None) -> list[Encoded]:
+    def recover(self, synced: Synced | None, *, snapshot_seq: int = 0) -> list[Encoded]:
         """Bring the end of the log in order and onto the disk; return what is to be recorded.
 
-        `synced` is what the witness names. Raises `Corrupt`, with nothing changed, where
-        acknowledged events may be damaged or gone.
+        `synced` is what the witness names, `snapshot_seq` the newest snapshot's seq: both were on
+        disk. Raises `Corrupt`, with nothing changed, where acknowledged events may be damaged or
+        gone.
         """
         self._check_chain()
-        base, verdict = self._judge(synced)
+        durable.sync_folder(self.folder)  # Who rotated may have been killed before that.
+        base, verdict = self._judge(synced, snapshot_seq)
         for name in self.history.names[:-1]:
             self._close_segment(name)
         notes = [self._cut(verdict)] if verdict.torn_bytes else []
@@ -115,7 +118,9 @@ class Writer(Reader):
             with Segment(path) as segment:
                 durable.close_file(segment.fd)
 
-    def _judge(self, synced: Synced | None) -> tuple[Position, recovery.Verdict]:
+    def _judge(
+        self, synced: Synced | None, snapshot_seq: int
+    ) -> tuple[Position, recovery.Verdict]:
         """Decide about the last segment; return also the place up to which it is on disk.
 
         The witness's seq decides, its offset is only where to look. A small segment is checked
@@ -123,7 +128,7 @@ class Writer(Reader):
         """
         size = self.last.size()
         start = base = self.last.start
-        synced_seq = 0 if synced is None else synced.seq
+        synced_seq = max(snapshot_seq, 0 if synced is None else synced.seq)
         if synced is not None and synced.segment == self.last.name and synced.offset <= size:
             place = self.last.position_after(synced.offset)
             base = place if place is not None and place.seq == synced.seq else start
@@ -137,7 +142,8 @@ class Writer(Reader):
     def _cut(self, verdict: recovery.Verdict) -> Encoded:
         stamp = format_time(self._clock()).translate({ord(mark): None for mark in "-:."})
         name = f"{stamp}-{self.last.name}-{verdict.end.offset}.torn"
-        saved = recovery.cut(self.last, verdict, self._quarantine, name=name)
+        saved = recovery.save(self.last, verdict, self._quarantine, name=name)
+        self._cut_at(verdict.end.offset)
         data = {
             "segment": self.last.name,
             "offset": verdict.end.offset,
@@ -175,10 +181,11 @@ class Writer(Reader):
             if not durable.is_closed(found):
                 return
             following = name_of(self.tail.seq + 1)
-            if not (self.folder / following).exists():
+            if not _is_there(self.folder / following):
                 yield self.rotate()
                 return
             with self._commit.alone():
+                durable.sync_folder(self.folder)  # Who made it may have been killed before that.
                 self._stand_in((*self.history.names, following))
                 self._hash, self._hashed = hashlib.sha256(), 0
 
@@ -253,16 +260,26 @@ class Writer(Reader):
         dead (I3).
         """
         assert prepared.before == self.tail
+        self._hash_to(self.tail.offset, at_least=_STEP_BYTES)
         try:
-            durable.extend(self.last.fd, prepared.lines, self.tail.offset)
-        except OSError as error:
-            if self.last.size() != self.tail.offset:
-                self._commit.die(error)
+            durable.write_at(self.last.fd, memoryview(prepared.lines), self.tail.offset)
+        except BaseException:
+            self._cut_at(self.tail.offset)
             raise
         self._stand_at(prepared.after)
         self._keys.add(prepared.lines, self.last.name)
-        if self.tail.offset - self._hashed >= _STEP_BYTES:
-            self._hash_to(self.tail.offset)
+
+    def _cut_at(self, offset: int) -> None:
+        """Cut off what a failed write, or a killed writer, left behind; dead if that fails (I3).
+
+        No sync may be in flight meanwhile: it could be told of the failure of this one instead.
+        """
+        with self._commit.alone():
+            try:
+                durable.truncate(self.last.fd, offset)
+            except OSError as error:
+                self._commit.die(error)
+                raise
 
     def rotate(self) -> Block:
         """Close the last segment and start the next one (I4); return its first line."""
@@ -294,10 +311,14 @@ class Writer(Reader):
         self._note_synced()
         return Block(bytes(line), before, after)
 
-    def _hash_to(self, offset: int) -> None:
-        for start in range(self._hashed, offset, _STEP_BYTES):
-            self._hash.update(self.last.read(start, min(start + _STEP_BYTES, offset)))
-        self._hashed = offset
+    def _hash_to(self, offset: int, *, at_least: int = 0) -> None:
+        """Hash the segment up to `offset`, if that is so many bytes more."""
+        if offset - self._hashed < at_least:
+            return
+        while self._hashed < offset:
+            end = min(self._hashed + _STEP_BYTES, offset)
+            self._hash.update(self.last.read(self._hashed, end))
+            self._hashed = end
 
     def find_key(self, key: str) -> Event | None:
         """Return the event that was appended with this idempotency key."""
@@ -334,6 +355,15 @@ class Writer(Reader):
     def is_dead(self) -> bool:
         """Say whether nothing more can be appended (I3)."""
         return self._commit.dead is not None
+
+
+def _is_there(path: Path) -> bool:
+    """Say whether there is a file; what cannot be looked at is not taken for missing."""
+    try:
+        os.stat(path, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def create(folder: Path, lines: bytes) -> None:
