@@ -41,7 +41,8 @@ _LOOKS_TYPED = frozenset({"True", "TRUE", "False", "FALSE", "Null", "NULL"})
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _COMMENT = re.compile(r" +#")
 _TIGHT = re.compile(r"\s*:[,?\[\]{}]")
-_GLUED = re.compile(r"(?:[&!]\S*\s+)*[|>][-+0-9]*#")
+_GLUED = re.compile(r"[|>][-+0-9]*#")
+_PROPERTIES = re.compile(r"(?:[&!]\S*\s+(?:#[^\n]*\n\s*)*)*")
 _TAG = "tag:yaml.org,2002:"
 _TEXT_TAG = f"{_TAG}str"
 _TYPED_TAGS: dict[str, tuple[type, ...]] = {
@@ -134,7 +135,7 @@ class Builder:
             if event.anchor:
                 self._anchors[event.anchor] = ([event], 10 + len(event.value))
             if self._tabs:
-                self.spans.append((_start(event), _end(event), event.style or ""))
+                self.spans.append((self._text_start(event), _end(event), event.style or ""))
             self._check_spelling(event)
         if _SURROGATE.search(event.value):
             self._fail("half of a pair (a lone surrogate)", event)
@@ -148,10 +149,18 @@ class Builder:
             self.texts[pointer] = event.value
         self._put(value, event)
 
+    def _text_start(self, event: ScalarEvent) -> int:
+        """Return where a scalar begins, behind its anchor and tag."""
+        start = _start(event)
+        if event.anchor or event.tag:
+            properties = _PROPERTIES.match(self._source.text, start)
+            start = min(properties.end() if properties else start, _end(event))
+        return start
+
     def _check_spelling(self, event: ScalarEvent) -> None:
         """Refuse what the parser in C and the one in Python read differently."""
         text = self._source.text
-        if event.style in ("|", ">") and _GLUED.match(text, _start(event)):
+        if event.style in ("|", ">") and _GLUED.match(text, self._text_start(event)):
             self._fail("a comment without a space before it", event, "Put a space before the #.")
         if not event.style and self._open and self._open[-1].flow:
             if "?" in event.value:

@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from journal.errors import Corrupt
 from projections import patch
@@ -77,11 +75,14 @@ def test_keys_are_text_as_written(read: Read) -> None:
         ("a:\n  - x\n \t- y\n", 3, 2, "tab used for indentation"),
         ("a:\t1\n", 1, 3, "tab outside of quoted text"),
         ("a: b\tc\n", 1, 5, "tab outside of quoted text"),
+        ("a: '#'\t\n", 1, 7, "tab outside of quoted text"),
         ("a: b\t# c\n", 1, 5, "tab outside of quoted text"),
         ("a: 1\n\t\nb: 2\n", 2, 1, "tab used for indentation"),
         ("a: [1,\t2]\n", 1, 7, "tab outside of quoted text"),
         ("a: |\n\tx\n", 2, 1, "tab used for indentation"),
         ("a: |\n  \tx\n  y\n", 2, 3, "tab used for indentation"),
+        ("a: &x\t'b'\n", 1, 6, "tab outside of quoted text"),
+        ("a: &x # c\n\t'b'\n", 2, 1, "tab used for indentation"),
         ("a: |\t\n  x\n", 1, 5, "tab outside of quoted text"),
     ],
 )
@@ -216,6 +217,7 @@ def test_one_document_may_be_marked(read: Read) -> None:
         (b"a: 1\n\0\0", "a NUL byte (2 in the file)"),
         (b"a: \x07", "column 4: the character U+0007 cannot stand in YAML as it is"),
         ("a: x\u2028y".encode(), "column 5: the character U+2028 cannot"),
+        (b"# head\r%FOO\n---\na: 1", "column 7: the character U+000D cannot"),
         ("a: 1\n\ufeffb: 2".encode(), "column 1: the character U+FEFF cannot"),
         (b"%FOO bar\n---\na: 1", 'column 1: the directive "%FOO bar" is not read'),
         (b"%YAML 1.3\n---\na: 1", 'column 1: the directive "%YAML 1.3" is not read'),
@@ -349,57 +351,3 @@ def test_bom_at_the_start_is_a_warning(read: Read) -> None:
 def test_crlf_counts_as_one_line_end(read: Read) -> None:
     assert read("a: |\r\n  x\r\n  y\r\nb: 1\r\n").value == {"a": "x\ny\n", "b": 1}
     assert fault(read, "a: 1\r\nb: 2\r\na: 3\r\n").line == 3
-
-
-PARTS = [
-    "a", "- ", "? ", ": ", ":", "\n", "\n  ", "\t", " ", "#", " # c", "'", '"', "[", "]", "{", "}",
-    ", ", ",", "|\n", ">", "&x ", "*x ", "!!str ", "!t ", "<<: ", "%", "---\n", "...\n", "1.10",
-    "null", "é", "\u2028", "\ufeff", "\\ud800", "\\t", "@", "?", "::", "x: y\n", "k: v\n  z: w\n",
-]  # fmt: skip
-
-
-@settings(max_examples=60)
-@given(st.lists(st.sampled_from(PARTS), max_size=10).map("".join))
-def test_both_parsers_come_to_one_verdict(text: str) -> None:
-    found: list[Any] = []
-    with pytest.MonkeyPatch.context() as patched:
-        for parser in PARSERS:
-            patched.setattr(yaml_text, "parser_class", lambda parser=parser: parser)
-            try:
-                found.append(read_yaml(text.encode(), path=PATH, positions=True, lint=True))
-            except Corrupt:
-                found.append(None)
-    c, python = found
-    assert (c is None) is (python is None)
-    if c is not None:
-        assert patch.equal(c.value, python.value)
-        assert (c.marks, c.texts, c.warnings) == (python.marks, python.texts, python.warnings)
-
-
-def test_the_parser_in_c_is_taken_where_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    parser: object = yaml_text.parser_class()
-    assert parser is yaml.CSafeLoader
-    monkeypatch.delattr(yaml, "CSafeLoader")
-    parser = yaml_text.parser_class()
-    assert parser is yaml.SafeLoader
-
-
-def test_errors_of_the_parser_that_are_not_yaml_errors_are_caught(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for error in (ValueError("v"), RecursionError("r"), IndexError("i"), UnicodeError("u")):
-
-        def fail(_: str, error: Exception = error) -> Any:
-            raise error
-
-        monkeypatch.setattr(yaml_text, "parser_class", lambda fail=fail: fail)
-        with pytest.raises(Corrupt, match=f"not YAML: {error}"):
-            read_yaml(b"a: 1", path=PATH)
-
-
-@pytest.mark.slow
-def test_five_megabytes_take_a_few_seconds() -> None:
-    item = "  - id: task-{0}\n    text: |\n      number {0}\n      two\n    on: [a, 'b']\n"
-    text = "tasks:\n" + "".join(item.format(i) for i in range(5_000_000 // len(item)))
-    reading = read_yaml(text.encode(), path=PATH)
-    assert len(reading.value["tasks"]) > 50_000
