@@ -74,7 +74,7 @@ def open(path: str | Path, **options: Any) -> "Engine":
 def init(path: str | Path, **options: Any) -> "Engine":
     """Make a journal in the folder `path` and open it; see `journal.engine.opening.init_journal`.
 
-    Options: projection, durability, views_every_ms, view_files, time, take_over,
+    Options: projection, durability, views_every_ms, view_files, time, take_over, events,
     lock_timeout_s, on_message, clock.
     """
     engine: Engine = importlib.import_module("journal.engine").init_journal(path, **options)

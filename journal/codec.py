@@ -39,6 +39,8 @@ LINE_TAIL = re.compile(
 )
 _TAIL_WINDOW = 128
 
+_TOO_DEEP = "nested too deep to be read"
+
 _decoder = msgspec.json.Decoder(Event)
 
 
@@ -174,23 +176,44 @@ def copy_value(value: Any) -> Any:
 
 def encode_body(event: Event, data: bytes) -> bytes:
     """Write the line of `event` up to its crc; `data` is `event.data` encoded (I3)."""
-    optional = b""
-    if event.actor:
-        optional = b',"actor":' + orjson.dumps(event.actor)
-    tail = b""
-    if event.id:
-        tail = b',"id":' + orjson.dumps(event.id)
-    if event.cause:
-        tail += b',"cause":%d' % event.cause
-    if event.part != (1, 1):
-        tail += b',"part":[%d,%d]' % event.part
-    if event.unsynced:
-        tail += b',"unsynced":%d' % event.unsynced
-    return b'{"seq":%d,"time":"%b","type":"%b"%b,"data":%b%b' % (
+    return body(
         event.seq,
-        event.time.encode(),
-        event.type.encode(),
-        optional,
+        event.time,
+        event.type,
+        event.actor,
+        data,
+        event.id,
+        event.cause,
+        event.part,
+        event.unsynced,
+    )
+
+
+def body(
+    seq: int,
+    time: str,
+    event_type: str,
+    actor: str,
+    data: bytes,
+    key: str,
+    cause: int,
+    part: tuple[int, int],
+    unsynced: int,
+) -> bytes:
+    """Write a line up to its crc from its members, in their order; empty ones are left out."""
+    head = b',"actor":' + orjson.dumps(actor) if actor else b""
+    tail = b',"id":' + orjson.dumps(key) if key else b""
+    if cause:
+        tail += b',"cause":%d' % cause
+    if part != (1, 1):
+        tail += b',"part":[%d,%d]' % part
+    if unsynced:
+        tail += b',"unsynced":%d' % unsynced
+    return b'{"seq":%d,"time":"%b","type":"%b"%b,"data":%b%b' % (
+        seq,
+        time.encode(),
+        event_type.encode(),
+        head,
         data,
         tail,
     )
@@ -238,12 +261,18 @@ def read_tail(line: bytes) -> Tail | None:
 
 def decode_events(block: bytes) -> list[Event]:
     """Decode the lines of a block that has been checked; raises `ValueError` if one is no event."""
-    return _decoder.decode_lines(block)
+    try:
+        return _decoder.decode_lines(block)
+    except RecursionError as error:
+        raise ValueError(_TOO_DEEP) from error
 
 
 def decode_event(line: bytes) -> Event:
     """Decode one line; raises `ValueError` if it is no event."""
-    return _decoder.decode(line)
+    try:
+        return _decoder.decode(line)
+    except RecursionError as error:
+        raise ValueError(_TOO_DEEP) from error
 
 
 def sha256(data: bytes) -> str:

@@ -7,13 +7,14 @@ I2  A new file appears whole: written under a temporary name in its own folder, 
 I3  After a failed sync nothing is retried: the kernel reports a lost write once and then forgets
     it (a second sync returns 0 over lost bytes). The caller must stop acknowledging.
 I4  Nothing is written in part without saying so: what cannot be finished raises.
-I5  Locks are the kernel's, on a folder that is never deleted, and vanish with the process.
+I5  Locks are the kernel's, on a folder or file that is never deleted, and vanish with the process.
 
 It does not know what the bytes mean.
 """
 
 import contextlib
 import errno
+import functools
 import os
 import random
 import secrets
@@ -191,7 +192,8 @@ def _failing_as_sync(path: str | os.PathLike[str] | None = None) -> Iterator[Non
     try:
         yield
     except OSError as error:
-        raise SyncFailed(error.errno, error.strerror, path or error.filename) from error
+        named = error.filename if path is None else os.fspath(path)
+        raise SyncFailed(error.errno, error.strerror, named) from error
 
 
 class Replacement:
@@ -333,6 +335,19 @@ def remove_leftovers(folder: str | os.PathLike[str], name: str = "") -> int:
     return removed
 
 
+@functools.cache
+def boot_id() -> str:
+    """Return what names this run of the machine's kernel; empty where it has no name.
+
+    What was written in this boot is as it was written, on disk or not. After another boot there
+    may have been a power cut, and only what was synced is sure.
+    """
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
 # --- locking -------------------------------------------------------------------------------------
 
 
@@ -346,7 +361,10 @@ class FolderLock:
             raise OSError(
                 errno.ENOSYS, "this system has no flock; open the journal read-only", self.path
             )
-        self._fd = os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | os.O_CLOEXEC)
+        self._fd = self._open()
+
+    def _open(self) -> int:
+        return os.open(self.path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | os.O_CLOEXEC)
 
     def acquire(self, timeout_s: float) -> None:
         """Take the lock; raises `Locked` after `timeout_s` seconds.
@@ -413,3 +431,19 @@ class FolderLock:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+class FileLock(FolderLock):
+    """The same on an empty file, which is made where it is missing and never removed.
+
+    For a name that several journals share: what it guards has no folder of its own.
+    """
+
+    def _open(self) -> int:
+        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | _SAFE, PRIVATE_FILE)
+        try:
+            _check_regular(os.fstat(fd), self.path, write=False)
+        except BaseException:
+            os.close(fd)
+            raise
+        return fd

@@ -188,6 +188,15 @@ def sift(segment: Segment, at: Position, size: int) -> Iterator[Block | Damage]:
         at = yield from _sift_lines(segment, bad_from, size)
 
 
+def walk(segment: Segment, at: Position, size: int) -> Iterator[Block | Damage]:
+    """Yield as `sift` does, but line by line: a line that checks and is no event is damage, too.
+
+    For a block that checks and does not decode. No writer of ours leaves such a line.
+    """
+    while at.offset < size:
+        at = yield from _sift_lines(segment, at, size)
+
+
 def _sift_lines(
     segment: Segment, at: Position, size: int
 ) -> Generator[Block | Damage, None, Position]:

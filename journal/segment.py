@@ -76,7 +76,10 @@ class Segment:
         self.path = path
         self.name = name or path.name
         self.first_seq = int(self.name[:20])
+        self.path_text = os.fspath(path)
         self.fd = durable.open_file(path, write=write)
+        found = os.fstat(self.fd)
+        self.inode, self.device = found.st_ino, found.st_dev
 
     def close(self) -> None:
         """Close the descriptor; safe to call again."""
@@ -109,15 +112,18 @@ class Segment:
 
     # --- blocks ----------------------------------------------------------------------------------
 
-    def blocks(self, at: Position, end: int) -> Iterator[Block]:
-        """Yield the checked blocks from `at` up to the offset `end`, which ends a line (I2)."""
+    def blocks(self, at: Position, end: int, *, numbered: bool = True) -> Iterator[Block]:
+        """Yield the checked blocks from `at` up to the offset `end`, which ends a line (I2).
+
+        `numbered`: also count the lines against the seqs; who decodes them can do it for nothing.
+        """
         while at.offset < end:
             data = self._whole_lines(at.offset, end)
             crc = codec.check_block(data, at.crc)
             if crc is None:
                 raise BadBlock(at)
             after = self._after_last_line(data, at.offset, crc)
-            if after is None or not _follow(data, at, after):
+            if after is None or (numbered and not _follow(data, at, after)):
                 raise BadBlock(at)
             yield Block(data, at, after)
             at = after
@@ -235,8 +241,28 @@ class Segment:
     # --- search ----------------------------------------------------------------------------------
 
     def find_seq(self, seq: int, size: int) -> Position:
-        """Return the position after the last line whose seq is at most `seq`."""
-        return self._find(lambda line_seq, _: line_seq <= seq, size)
+        """Return the position after the last line whose seq is at most `seq`.
+
+        Raises `BadBlock` where damage stands before that line.
+        """
+        try:
+            return self._find(lambda line_seq, _: line_seq <= seq, size)
+        except BadBlock:
+            return self._walk_to(seq, size)
+
+    def _walk_to(self, seq: int, size: int) -> Position:
+        """Find the position after `seq` line by line, for a segment that is damaged somewhere."""
+        place = self.start
+        for offset, line in self.lines(0, size):
+            head = codec.LINE_HEAD.match(line)
+            if place.seq >= seq or (head is not None and int(head[1]) > seq):
+                break
+            crc = codec.check_block(line, place.crc)
+            after = None if crc is None else self._after_last_line(line, offset, crc)
+            if after is None:
+                raise BadBlock(place)
+            place = after
+        return place
 
     def find_time(self, time: str, size: int) -> Position:
         """Return the position after the last line whose time is at most `time`."""
@@ -246,7 +272,7 @@ class Segment:
         """Return the position after the last line that fits; lines fit up to some place.
 
         `size` ends a line. Raises `BadBlock` at the segment's start where a probed line has no
-        readable head: there is damage, and only a walk from the start can locate it.
+        readable head: there is damage, and only a walk from the start can pass it.
         """
         low, high = 0, size
         while high - low > _WINDOW_BYTES:

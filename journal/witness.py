@@ -5,8 +5,9 @@ One JSON object with its own CRC, padded with spaces to 4 KiB, an LF at the end:
     {"witness":{"synced":{"seq":7,"segment":"0…1.jsonl","offset":812},…},"crc":"1b2c3d4e"}   ⏎
 
 I1  It is overwritten in place by one write, so that a kill leaves the old or the new record.
-I2  It is not synced: after a power cut it may be older than the log and the views, or broken.
-    Older is safe (it then protects less); broken reads as missing, and is made anew.
+I2  It is not synced: after a power cut it may be older than the log and the views, newer than the
+    views, or broken. Older is safe (it then protects less); newer is told by `boot`; broken reads
+    as missing, and is made anew.
 I3  It is written under the view lock only, after being read anew.
 
 It decides nothing: `journal.recovery` and `projections.view` do.
@@ -38,6 +39,8 @@ class Synced(msgspec.Struct, frozen=True):
 
 class Voucher(msgspec.Struct, frozen=True, omit_defaults=True):
     """The bytes of a view that we wrote: the fold up to `seq`, by code of `revision`.
+
+    Seq 0 and no revision: bytes that are known (and kept in quarantine), and no state of ours.
 
     `size` in bytes; `inode` and `mtime_ns` as `stat` gives them; `crc` is the running CRC-32 of a
     `lines` view, whose sha256 is empty.
@@ -84,12 +87,24 @@ class Writer(msgspec.Struct, frozen=True):
 
 
 class Witness(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the record says; the defaults say that nothing is known."""
+    """What the record says; the defaults say that nothing is known.
 
+    `boot` names the run of the kernel in which the views were seen to be as vouched. In the same
+    one the vouchers hold, and a stat that fits tells that a view's bytes do. In another one a
+    power cut may have come in between: a view may be older than vouched, or have its stat and not
+    its bytes.
+    """
+
+    boot: str = ""
     synced: Synced | None = None
     views: dict[str, ViewRecord] = {}
     snapshot: int = 0
     writer: Writer | None = None
+
+    @property
+    def is_of_this_boot(self) -> bool:
+        """Say whether no power cut can have come since it was written."""
+        return bool(self.boot) and self.boot == durable.boot_id()
 
     @property
     def synced_seq(self) -> int:
@@ -110,6 +125,8 @@ class WitnessFile:
         self._write = write
         self._fd = -1
         self._size = _RECORD_BYTES
+        self._raw = b""
+        self._known: Witness | None = None
 
     def read(self) -> Witness | None:
         """Return the record; None where it is missing or broken (I2)."""
@@ -119,7 +136,11 @@ class WitnessFile:
             except FileNotFoundError:
                 return None
         for _ in range(_READ_TRIES):
-            raw = durable.read_range(self._fd, 0, None)
+            raw = durable.read_range(self._fd, 0, self._size + 1)
+            if raw == self._raw:
+                return self._known
+            if len(raw) > self._size:
+                raw = durable.read_range(self._fd, 0, None)
             self._size = max(_RECORD_BYTES, len(raw))
             if (found := decode(raw)) is not None:
                 return found
@@ -129,6 +150,7 @@ class WitnessFile:
         """Overwrite the record by one write (I1); the caller holds the view lock (I3)."""
         raw = encode(witness, self._size)
         self._size = len(raw)
+        self._raw, self._known = b"", None  # whatever a write that fails leaves there
         if self._fd < 0:
             with contextlib.suppress(FileNotFoundError):
                 self._fd = durable.open_file(self.path, write=True)
@@ -137,6 +159,7 @@ class WitnessFile:
             self._fd = durable.open_file(self.path, write=True)
         else:
             durable.write_at(self._fd, raw, 0)
+        self._raw, self._known = raw, witness
 
     def close(self) -> None:
         """Close the descriptor; safe to call again."""

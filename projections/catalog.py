@@ -7,6 +7,8 @@ from projections.projection import Projection
 
 BUILT_IN = {
     "document": "projections.document.projection:PROJECTION",
+    "loop_plan": "projections.loop_plan.projection:PROJECTION",
+    "pipeline_state": "projections.pipeline_state.projection:PROJECTION",
 }
 """Name -> where the projection is defined; imported when it is wanted."""
 

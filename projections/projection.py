@@ -19,8 +19,10 @@ I4  The four engine events that carry state are applied here, for every projecti
 It reads no files; `projections.view` writes the state where people look.
 """
 
+import functools
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Union
 
 import msgspec
@@ -51,6 +53,12 @@ Apply = Callable[[Any, Any], Any]
 
 Check = Callable[[Any], None]
 """Raises `UsageError` for a state that breaks a rule of the projection."""
+
+ReadView = Callable[[bytes, Path], Any]
+"""(bytes, path) -> the value that somebody else wrote into a view; raises `Corrupt`."""
+
+NoteRebuild = Callable[[str, bytes], tuple[str, Any] | None]
+"""(why, the bytes there) -> (type, data) of an event that says a view is written again, or None."""
 
 _TYPE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}")
 _ENGINE_TYPES = (
@@ -85,13 +93,17 @@ class LinesView(msgspec.Struct, frozen=True, kw_only=True):
 
     It gets the state after the event, and the event as it stands in the log (not the typed one).
     `adopt` makes a draft's (type, data) of a line that somebody else appended, such that `line`
-    of that event gives the same bytes; None if the line cannot be one.
+    of that event gives the same bytes; None if the line cannot be one. `note_repair` makes the
+    (type, data) of an event that remembers why the file had to be mended. `corrupt_beside`: a
+    file without one good line is kept beside it, as `FILE.corrupt.TIME`, and not in quarantine.
     """
 
     name: str
     file: str
     line: Callable[[Any, Event], bytes | None]
     adopt: Callable[[bytes], tuple[str, Any] | None]
+    note_repair: Callable[[str], tuple[str, Any] | None] | None = None
+    corrupt_beside: bool = False
 
 
 View = DocumentView | LinesView
@@ -102,6 +114,14 @@ class Carried(msgspec.Struct, frozen=True):
 
     patch: list[dict[str, Any]] | msgspec.UnsetType = msgspec.UNSET
     state: Any = msgspec.UNSET
+
+
+class Hole(Exception):  # noqa: N818 - a signal between folds, never an answer to a caller
+    """A fold has met `journal.lost` at `seq`: the state is not known from there on."""
+
+    def __init__(self, seq: int) -> None:
+        super().__init__(seq)
+        self.seq = seq
 
 
 class Unknown(msgspec.Struct, frozen=True):
@@ -119,7 +139,10 @@ class Projection:
     each with an `upcast()` that returns a newer struct; they are read and can't be appended.
     `check` sees the state once after each append, before the write. `adopts`: a view that
     somebody else changed validly becomes an event, unless `check_adoption(old, new)` raises
-    `UsageError`. `views`: what is kept equal to the state.
+    `UsageError`. `views`: what is kept equal to the state. `read_view`: how foreign bytes of a
+    document view are read, strict JSON if not given. `note_rebuild`: makes the event that
+    remembers a document view found missing, broken or put back. `rebuilds_unreadable`: one that
+    cannot be read is written again at once, where it would be `Drift` else.
     `revision`: a fingerprint of the code; computed from its source if not given. `makes_json`:
     its apply functions are known to put JSON values only into the state, which then need not be
     read back to make sure.
@@ -136,6 +159,9 @@ class Projection:
         check_adoption: Callable[[Any, Any], None] | None = None,
         upcasts: Sequence[type[Any]] = (),
         views: Sequence[View] | None = None,
+        read_view: ReadView | None = None,
+        note_rebuild: NoteRebuild | None = None,
+        rebuilds_unreadable: bool = False,
         revision: str | None = None,
         makes_json: bool = False,
     ) -> None:
@@ -145,6 +171,9 @@ class Projection:
         self.initial = initial
         self.adopts = adopts
         self.makes_json = makes_json
+        self.read_view = read_view
+        self.note_rebuild = note_rebuild
+        self.rebuilds_unreadable = rebuilds_unreadable
         self.views: tuple[View, ...] = tuple(views) if views is not None else (JSON_VIEW,)
         self._check = check
         self._check_adoption = check_adoption
@@ -161,6 +190,8 @@ class Projection:
             line = _make_line(engine_type, Carried if carries else msgspec.Raw)
             self._apply[line] = _apply_carried if carries else _leave
             lines.append(line)
+        lost = lines[len(lines) - len(_ENGINE_TYPES) + _ENGINE_TYPES.index(LOST)]
+        self._apply_to_hole = {**self._apply, lost: _meet_hole}
         self._decoder = msgspec.json.Decoder(Union[tuple(lines)])  # noqa: UP007 - built at run time
 
     def _all_events(self) -> list[type[Any]]:
@@ -208,14 +239,17 @@ class Projection:
             plain = codec.decode_event(line)
             return Unknown(plain.seq, plain.type, _say(error))
 
-    def apply(self, state: Any, events: list[Any]) -> Any:
-        """Apply decoded events to `state`; raises `ProjectionError` (`Corrupt` passes through)."""
-        table = self._apply
+    def apply(self, state: Any, events: list[Any], *, to_hole: bool = False) -> Any:
+        """Apply decoded events to `state`; raises `ProjectionError` (`Corrupt` passes through).
+
+        `to_hole` raises `Hole` at a `journal.lost`, with the events before it applied.
+        """
+        table = self._apply_to_hole if to_hole else self._apply
         event = None
         try:
             for event in events:
                 state = table[event.__class__](state, event)
-        except Corrupt:
+        except (Corrupt, Hole):
             raise
         except Exception as error:
             raise self._failure(event, error) from error
@@ -315,17 +349,24 @@ class _Upcasted(msgspec.Struct, frozen=True):
 
 def event_type(event: type[Any]) -> str:
     """Return the type name of an event's struct: its `event_type`, or its name in snake case."""
+    known: Hashable = event
+    return _event_type(known)
+
+
+@functools.cache
+def _event_type(event: Hashable) -> str:
     given = getattr(event, "event_type", None)
     if isinstance(given, str):
         return given
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", event.__name__).lower()
+    name: str = event.__name__  # type: ignore[attr-defined]
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
 def _make_line(name: str, data: Any) -> type[Any]:
     """Make the struct of a whole line whose `type` is `name` and whose data is typed."""
     return msgspec.defstruct(
         "Line",
-        [("seq", int), ("time", str), ("data", data), ("actor", str, ""), ("id", str, "")],
+        [("seq", int), ("time", str), ("data", data), ("actor", str, "")],
         tag_field="type",
         tag=name,
         gc=False,
@@ -335,6 +376,10 @@ def _make_line(name: str, data: Any) -> type[Any]:
 
 def _leave(state: Any, event: Any) -> Any:  # noqa: ARG001 - the shape of an apply function
     return state
+
+
+def _meet_hole(state: Any, event: Any) -> Any:  # noqa: ARG001 - the shape of an apply function
+    raise Hole(event.seq)
 
 
 def _apply_carried(state: Any, event: Any) -> Any:

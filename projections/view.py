@@ -17,6 +17,7 @@ import os
 import re
 import stat
 import zlib
+from collections import Counter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,7 +27,7 @@ from journal import codec, durable
 from journal.config import ViewsConfig
 from journal.errors import Drift
 from journal.witness import ViewRecord, Voucher
-from projections.projection import View
+from projections.projection import LinesView, View
 
 Status = Literal["ours", "missing", "broken", "foreign"]
 
@@ -40,6 +41,31 @@ class Place(msgspec.Struct, frozen=True):
     name: str
     path: Path
     target: Path
+
+
+Line = tuple[int, bytes]
+"""A line of a view, with its LF, and the seq of its event."""
+
+
+class Sifted(msgspec.Struct, frozen=True):
+    """The lines of a stretch of a `lines` view, told apart; each but the `tail` has its LF.
+
+    `known`: those of the fold, and blank ones, in the order of the file. `foreign`: good lines of
+    somebody else's with the (type, data) that would adopt them. `bad`: what can be no line of it.
+    `missing`: what the fold has and the stretch has not. `tail`: the bytes behind the last LF, if
+    they may become a line.
+    """
+
+    known: list[bytes]
+    foreign: list[tuple[bytes, tuple[str, Any]]]
+    bad: list[bytes]
+    missing: list[Line]
+    tail: bytes = b""
+
+    @property
+    def is_whole(self) -> bool:
+        """Say whether the stretch is what the fold has, and nothing else."""
+        return not (self.foreign or self.bad or self.missing or self.tail)
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -77,17 +103,18 @@ def place_of(folder: Path, view: View, config: ViewsConfig) -> Place:
     return Place(view.name, path, Path(os.path.normpath(path.parent / found)))
 
 
-def look(place: Place, record: ViewRecord | None) -> Found:
+def look(place: Place, record: ViewRecord | None, *, by_stat: bool) -> Found:
     """Say whose bytes stand in the place of a `document` view.
 
-    It reads the file only where its stat is not the one vouched for. `OSError` passes through:
-    unreadable is not the same as broken.
+    With `by_stat` it reads the file only where its stat is not the one vouched for; after a power
+    cut a file may have its stat and not its bytes. `OSError` passes through: unreadable is not
+    the same as broken.
     """
     vouchers = record.vouchers if record else []
     try:
         at_once = os.lstat(place.target)
         for voucher in vouchers:
-            if voucher.has_stat(at_once):
+            if by_stat and voucher.has_stat(at_once):
                 return Found("ours", voucher)
         data = durable.read_file(place.target)
     except FileNotFoundError:
@@ -115,13 +142,13 @@ def broken(data: bytes) -> str:
     return ""
 
 
-def look_at_lines(place: Place, record: ViewRecord | None) -> Found:
-    """Say whose bytes stand in the place of a `lines` view."""
+def look_at_lines(place: Place, record: ViewRecord | None, *, by_stat: bool) -> Found:
+    """Say whose bytes stand in the place of a `lines` view; `by_stat` as in `look`."""
     vouchers = record.vouchers if record else []
     try:
         at_once = os.lstat(place.target)
         for voucher in vouchers:
-            if voucher.has_stat(at_once):
+            if by_stat and voucher.has_stat(at_once):
                 return Found("ours", voucher)
         data = durable.read_file(place.target)
     except FileNotFoundError:
@@ -132,6 +159,41 @@ def look_at_lines(place: Place, record: ViewRecord | None) -> Found:
     shorter = bool(vouchers) and len(data) < vouchers[0].size
     why = "it is shorter than it was" if shorter else "its lines are not those that were written"
     return Found("broken" if vouchers else "foreign", data=data, why=why)
+
+
+def sift(view: LinesView, stretch: bytes, due: list[Line], *, ended: bool) -> Sifted:
+    """Tell the lines of a stretch apart; `due` are the lines that the fold has for it.
+
+    `ended`: nobody is about to finish the last line, so a tail that is no line is bad.
+    """
+    left = Counter(line for _, line in due)
+    found = Sifted([], [], [], [])
+    *lines, tail = stretch.split(b"\n")
+    for line in (part + b"\n" for part in lines):
+        if left[line]:
+            left[line] -= 1
+            found.known.append(line)
+        elif not line.strip():
+            found.known.append(line)
+        elif (adopted := view.adopt(line)) is not None:
+            found.foreign.append((line, adopted))
+        else:
+            found.bad.append(line)
+    if left[tail + b"\n"]:
+        left[tail + b"\n"] -= 1  # whole but for its LF, which the next append puts there
+        found.known.append(tail)
+        tail = b""
+    elif tail and not tail.strip():
+        found.known.append(tail)
+        tail = b""
+    elif ended and tail and view.adopt(tail + b"\n") is None:
+        found.bad.append(tail)
+        tail = b""
+    for seq, line in due:
+        if left[line]:
+            left[line] -= 1
+            found.missing.append((seq, line))
+    return msgspec.structs.replace(found, tail=tail)
 
 
 def read(place: Place) -> tuple[bytes, os.stat_result]:
@@ -189,6 +251,16 @@ def vouch(
     )
 
 
+def know(data: bytes) -> Voucher:
+    """Make a voucher of bytes that are none of ours and about to be replaced.
+
+    A kill before the replacement then leaves bytes that are known.
+    """
+    return Voucher(
+        seq=0, revision="", size=len(data), inode=0, mtime_ns=0, sha256=codec.sha256(data)
+    )
+
+
 def append_lines(place: Place, data: bytes, *, after: int) -> tuple[bytes, os.stat_result]:
     """Append to a `lines` view; return what now stands behind the byte `after`, and the stat.
 
@@ -197,8 +269,13 @@ def append_lines(place: Place, data: bytes, *, after: int) -> tuple[bytes, os.st
     """
     if data:
         durable.append_to(place.target, data, line_end=True)
-    whole, found = durable.read_with_stat(place.target)
-    return whole[after:], found
+    fd = durable.open_file(place.target)
+    try:
+        found = os.fstat(fd)
+        # Only what was added: an append must not cost what the whole file would.
+        return durable.read_range(fd, after, found.st_size), found
+    finally:
+        os.close(fd)
 
 
 def put_aside(file: str, data: bytes, quarantine: Path, stamp: str) -> str:

@@ -5,6 +5,7 @@ states       the state at any seq, from the nearest snapshot
 appending    the walk from a caller's events to acknowledged lines
 publishing   after the commit point: witness, views, snapshots
 drift        views that somebody else changed: told, adopted or put back
+lines        the same for views of lines
 opening      init and open
 verifying    verify
 rebuilding   rebuild

@@ -7,6 +7,7 @@ I2  The state is unsure from the first apply function to the end of the write; w
 I3  The write is one call; the sync is the caller's next step, outside the lock.
 """
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ import msgspec
 from journal import codec
 from journal.engine.core import Core
 from journal.engine.states import Live
-from journal.engine.viewing import Line, Viewer
+from journal.engine.viewing import Viewer
 from journal.errors import Conflict, UsageError
 from journal.event import (
     CARRIES_STATE,
@@ -28,6 +29,7 @@ from journal.log.writer import Encoded
 from journal.segment import Block
 from projections.patch import equal
 from projections.projection import event_type
+from projections.view import Line
 
 _MAX_NAME_CHARACTERS = 1000
 
@@ -48,6 +50,8 @@ class Appender:
 
     def catch_up(self) -> None:
         """Take in what others appended; record what a killed one left torn."""
+        if self._core.log.is_current():
+            return
         notes: list[Encoded] = []
         for block in self._core.log.catch_up(notes):
             self.take_in(block)
@@ -205,12 +209,19 @@ class Appender:
             )
 
 
+@functools.lru_cache(maxsize=256)
+def _check_name(name: str, text: str) -> None:
+    codec.encode_value(text, what=name)
+    if len(text) > _MAX_NAME_CHARACTERS:
+        raise UsageError(f"{name} is longer than {_MAX_NAME_CHARACTERS} characters", key=name)
+
+
 def encode(draft: Draft) -> Encoded:
     """Encode a caller's event; raises `UsageError` for what cannot be stored."""
-    for name, text in (("actor", draft.actor), ("id", draft.id)):
-        codec.encode_value(text, what=name)
-        if len(text) > _MAX_NAME_CHARACTERS:
-            raise UsageError(f"{name} is longer than {_MAX_NAME_CHARACTERS} characters", key=name)
+    if draft.actor:
+        _check_name("actor", draft.actor)
+    if draft.id:
+        _check_name("id", draft.id)
     if draft.cause < 0:
         raise UsageError(f"cause {draft.cause} is not a seq", key="cause")
     time = parse_time(draft.time) if draft.time else ""

@@ -17,13 +17,13 @@ import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from journal import recovery
+from journal import durable, recovery
 from journal.config import Config
 from journal.durable import FolderLock
 from journal.engine.states import Fold, Live, States
-from journal.errors import Corrupt, JournalError, Locked
+from journal.errors import Corrupt, JournalError, Locked, UsageError
 from journal.event import Clock, format_time
-from journal.log.history import History
+from journal.log.history import History, list_segments
 from journal.log.reader import Reader
 from journal.log.writer import Writer
 from journal.segment import Block
@@ -65,15 +65,18 @@ class Core:
         self.unknown: list[Unknown] = []
         self.live: Live | None = None
         self.known_seq = 0
+        self.boot = ""
         self.damage: Corrupt | None = None
         self.mutex = threading.RLock()
         self._view_mutex = threading.Lock()
+        self.is_appending = False
         self.witness_file = WitnessFile(path, write=write)
         self.me = WriterRecord(os.getpid(), format_time(clock()), socket.gethostname())
         self.closed = False
         self._log: Reader
         with contextlib.ExitStack() as opened:
             if write:
+                list_segments(path / LOG_FOLDER, any_first=True)  # says it where there is no log
                 self.append_lock = opened.enter_context(FolderLock(path / LOG_FOLDER))
                 self.view_lock = opened.enter_context(FolderLock(path))
                 self._log = Writer(
@@ -86,6 +89,9 @@ class Core:
             else:
                 self._log = Reader(path / LOG_FOLDER, believed_id=config.id)
             opened.pop_all()
+        if write:
+            self._append_hold = _Held(self, self.mutex, self.append_lock)
+            self._view_hold = _Held(self, self._view_mutex, self.view_lock)
         _open_cores.add(self)
 
     @property
@@ -109,60 +115,54 @@ class Core:
 
     # --- locks -----------------------------------------------------------------------------------
 
-    @contextlib.contextmanager
-    def appending(self) -> Iterator[None]:
-        """Hold the mutex and the append lock (I1); raises `Locked`."""
-        self.check_usable()
-        with self._held(self.mutex, self.path / LOG_FOLDER):
-            self.check_usable()
-            with self._flock(self.append_lock):
-                yield
+    def appending(self) -> "_Held":
+        """Hold the mutex and the append lock (I1) in a `with`; raises `Locked`."""
+        return self._append_hold
 
-    @contextlib.contextmanager
-    def viewing(self) -> Iterator[None]:
-        """Hold the view lock (I1); raises `Locked`."""
-        with self._held(self._view_mutex, self.path), self._flock(self.view_lock):
-            yield
-
-    @contextlib.contextmanager
-    def _held(self, mutex: "threading.Lock | threading.RLock", path: Path) -> Iterator[None]:
-        if not mutex.acquire(timeout=self.lock_timeout_s):
-            raise Locked(
-                f"{path}: another thread of this process holds it",
-                path=path,
-                timeout_s=self.lock_timeout_s,
+    def start_appending(self) -> None:
+        """Refuse an append from inside an append: the mutex alone would let it pass."""
+        if self.is_appending:
+            raise UsageError(
+                "a command, or what it calls, may not use the engine that runs it",
+                advice="Return the events from the command; they are appended for you.",
             )
-        try:
-            yield
-        finally:
-            mutex.release()
 
     @contextlib.contextmanager
-    def _flock(self, lock: FolderLock) -> Iterator[None]:
-        try:
-            lock.acquire(self.lock_timeout_s)
-        except Locked as error:
-            witness = self.witness_file.read()
-            if witness is None or witness.writer is None:
-                raise
-            holder = str(witness.writer)
-            raise Locked(
-                f"{error.message} (the last writer was {holder})",
-                path=error.path,
-                timeout_s=error.timeout_s,
-                holder=holder,
-                advice=error.advice,
-            ) from None
-        try:
+    def using(self) -> Iterator[None]:
+        """Hold the mutex, to use what this engine has in memory or open."""
+        self.check_usable()  # First: in a forked child the mutex may be held by nobody, for ever.
+        with self.mutex:
+            self.check_usable()
             yield
-        finally:
-            lock.release()
+
+    def viewing(self) -> "_Held":
+        """Hold the view lock (I1) in a `with`; raises `Locked`."""
+        return self._view_hold
+
+    def name_holder(self, error: Locked) -> Locked:
+        """Return the error with who wrote last, as far as the witness knows."""
+        witness = self.witness_file.read()
+        if witness is None or witness.writer is None:
+            return error
+        holder = str(witness.writer)
+        return Locked(
+            f"{error.message} (the last writer was {holder})",
+            path=error.path,
+            timeout_s=error.timeout_s,
+            holder=holder,
+            advice=error.advice,
+        )
 
     # --- witness ---------------------------------------------------------------------------------
 
     def read_witness(self) -> Witness:
         """Return the record as it is now; an empty one where it is missing or broken."""
         return self.witness_file.read() or Witness()
+
+    @property
+    def by_stat(self) -> bool:
+        """Say whether the stat of a view tells that its bytes are as vouched (`Witness.boot`)."""
+        return bool(self.boot) and self.boot == durable.boot_id()
 
     # --- state -----------------------------------------------------------------------------------
 
@@ -221,13 +221,71 @@ class Core:
             )
 
     def close(self) -> None:
-        """Close every descriptor; safe to call again."""
+        """Close every descriptor, once no thread is at work with it; safe to call again.
+
+        A descriptor closed under a thread that writes may by then be another file's.
+        """
+        with self.mutex, self._view_mutex:
+            self.closed = True
+            self._log.close()
+            self._close_files()
+
+    def close_in_child(self) -> None:
+        """Close the copies that a forked child has (I3), where no other thread went along."""
         self.closed = True
-        self._log.close()
+        self._log.last.close()
+        self._close_files()
+
+    def _close_files(self) -> None:
         self.witness_file.close()
         if self.write:
             self.append_lock.close()
             self.view_lock.close()
+
+
+class _Held:
+    """A mutex between threads and a lock between processes, held for a `with`.
+
+    A class and no generator: an append goes through here, and it costs a fifth.
+    """
+
+    def __init__(
+        self, core: Core, mutex: "threading.Lock | threading.RLock", lock: FolderLock
+    ) -> None:
+        self._core = core
+        self._mutex = mutex
+        self._lock = lock
+
+    def __enter__(self) -> None:
+        core = self._core
+        core.check_usable()
+        if not self._mutex.acquire(timeout=core.lock_timeout_s):
+            raise Locked(
+                f"{self._lock.path}: another thread of this process holds it",
+                path=self._lock.path,
+                timeout_s=core.lock_timeout_s,
+            )
+        try:
+            core.check_usable()
+            if self._mutex is core.mutex:
+                core.start_appending()
+            self._lock.acquire(core.lock_timeout_s)
+        except BaseException as error:
+            self._mutex.release()
+            if isinstance(error, Locked):
+                raise core.name_holder(error) from None
+            raise
+        if self._mutex is core.mutex:
+            core.is_appending = True
+
+    def __exit__(self, *_: object) -> None:
+        core = self._core
+        try:
+            if self._mutex is core.mutex:
+                core.is_appending = False
+            self._lock.release()
+        finally:
+            self._mutex.release()
 
 
 _open_cores: "weakref.WeakSet[Core]" = weakref.WeakSet()
@@ -235,7 +293,7 @@ _open_cores: "weakref.WeakSet[Core]" = weakref.WeakSet()
 
 def _close_in_child() -> None:
     for core in list(_open_cores):
-        core.close()
+        core.close_in_child()
 
 
 if hasattr(os, "register_at_fork"):

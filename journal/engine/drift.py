@@ -4,15 +4,21 @@
     bytes that a voucher names (now, or before the last replacement)  kept           kept
     missing, empty, NUL bytes, cut short                              written again  written again
     a value equal to a state since the voucher (a power cut)          written again  written again
+    a value equal to any state, and the machine was started anew      written again  -
+    anything then, if durability lets views run ahead of the log      written again  -
     bytes that a `journal.adopted` since the voucher names            replaced       replaced
     anything, and the witness is missing or broken (a power cut)      written again  written again
     another value, the projection adopts, and it applies and checks   adopted        adopted
+    unreadable, and the projection rebuilds what is                   written again  written again
     anything else                                                     `Drift`        written again
 
 I1  What is written again or replaced is copied to quarantine first, and said (by `Viewer`).
 I2  What is adopted is the patch from the state that the voucher names to the foreign value,
     applied to the newest state and checked, so that no later event is undone.
-I3  The caller holds the append lock; the view lock is taken here, in that order.
+I3  Views and witness are not synced: a power cut may leave either older than the other, by more
+    than one replacement. So after another boot than the witness's an older state is ours, and with
+    `os` and `batch` a newer one as well, which nothing can tell from what somebody else wrote.
+I4  The caller holds the append lock; the view lock is taken here, in that order.
 """
 
 from typing import Any, Literal
@@ -23,6 +29,7 @@ from journal import codec
 from journal.engine.appending import Appender
 from journal.engine.checks import check_state
 from journal.engine.core import Core
+from journal.engine.lines import LineKeeper
 from journal.engine.viewing import Viewer
 from journal.errors import Corrupt, Drift, JournalError, UsageError
 from journal.event import ADOPTED, TAKEN_OVER, Draft, Event
@@ -50,6 +57,7 @@ class DriftKeeper:
         self._core = core
         self._appender = appender
         self._viewer = viewer
+        self._lines = LineKeeper(core, appender, viewer)
 
     # --- when to look ----------------------------------------------------------------------------
 
@@ -57,6 +65,9 @@ class DriftKeeper:
         """Compare every view; raises `Drift` where the table says so and `on_drift` is refuse."""
         witness = self._core.read_witness()
         for view in self._core.projection.views:
+            if isinstance(view, LinesView):
+                self._lines.take_in(view)
+                continue
             try:
                 place = views.place_of(self._core.path, view, self._core.config.views)
             except Drift:
@@ -64,16 +75,15 @@ class DriftKeeper:
                     raise
                 continue
             record = witness.views.get(view.name)
-            if isinstance(view, LinesView):
-                self._adopt_lines(view, place, record)
-                continue
-            found = views.look(place, record)
+            found = views.look(place, record, by_stat=self._core.by_stat)
             if found.voucher is not None:
                 self._say_if_ahead(place, found.voucher)
             elif found.status == "foreign" and (witness_whole and record is not None):
                 self._settle(view, place, record, found, on_drift)
             elif found.status == "foreign":
                 self._take_if_equal(place, found)
+            elif found.status == "broken" or record is not None:
+                self._note_rebuild(found)
 
     def in_run(self) -> None:
         """Where the projection adopts, take in what others wrote since; never raises `Drift`."""
@@ -81,12 +91,13 @@ class DriftKeeper:
         if not core.projection.adopts:
             return
         for view in core.projection.views:
+            if isinstance(view, LinesView):
+                self._lines.take_in(view)
+                continue
             try:
                 place = views.place_of(core.path, view, core.config.views)
                 record = core.read_witness().views.get(view.name)
-                if isinstance(view, LinesView):
-                    self._adopt_lines(view, place, record)
-                elif record is not None:
+                if record is not None:
                     self._adopt_in_run(view, place, record)
             except (OSError, JournalError) as error:
                 if core.log.is_dead:
@@ -94,11 +105,17 @@ class DriftKeeper:
                 core.say(f"a change of {view.file} by somebody else is not adopted: {error}")
 
     def _adopt_in_run(self, view: DocumentView, place: views.Place, record: ViewRecord) -> None:
-        found = views.look(place, record)
+        found = views.look(place, record, by_stat=self._core.by_stat)
         if found.status == "foreign":
-            value = self._read(place, found)
+            try:
+                value = self._read(place, found)
+            except Drift:
+                self._note_rebuild(found)
+                raise
             if not self._is_ours(record, found, value):
                 self._adopt(view, place, record, found, value)
+        elif found.status != "ours":
+            self._note_rebuild(found)
 
     # --- a document ------------------------------------------------------------------------------
 
@@ -110,10 +127,17 @@ class DriftKeeper:
         found: views.Found,
         on_drift: OnDrift,
     ) -> None:
-        if on_drift == "replace":
+        if on_drift == "replace" or self._may_be_ahead():
+            self._note_rebuild(found)
             return
         try:
             value = self._read(place, found)
+        except Drift:
+            if not self._core.projection.rebuilds_unreadable:
+                raise
+            self._note_rebuild(found)
+            return
+        try:
             if self._is_ours(record, found, value):
                 return
             if self._core.projection.adopts or on_drift == "adopt":
@@ -126,7 +150,10 @@ class DriftKeeper:
     def _read(self, place: views.Place, found: views.Found) -> Any:
         from projections.foreign import read_json  # only wanted where something is foreign
 
+        reader = self._core.projection.read_view
         try:
+            if reader is not None:
+                return reader(found.data, place.path)
             return read_json(found.data, path=place.path).value
         except Corrupt as error:
             where = "" if error.line is None else f"line {error.line}: "
@@ -136,6 +163,10 @@ class DriftKeeper:
                 advice="Mend the file by hand and open again, or run `journal rebuild`, which puts "
                 "it back as the log has it (the bytes are kept in quarantine).",
             ) from error
+
+    def _may_be_ahead(self) -> bool:
+        """Say whether a power cut may have left a view that shows events the log has lost (I3)."""
+        return not self._core.by_stat and self._core.config.durability != "always"
 
     def _drift(self, place: views.Place, value: Any) -> Drift:
         changes = diff(self._core.fresh().state, value)
@@ -152,12 +183,13 @@ class DriftKeeper:
         """Say whether the bytes are an older state of ours, or were adopted already."""
         core = self._core
         tail = core.history.tail.seq
-        start = min(min((voucher.seq for voucher in record.vouchers), default=tail), tail)
+        seqs = [voucher.seq for voucher in record.vouchers if voucher.seq]
+        start = min(seqs, default=tail) if core.by_stat else 0
         digest = codec.sha256(found.data)
-        live = core.states.at(core.history, start)
+        live = core.states.at(core.history, min(start, tail))
         if equal(live.state, value):
             return True
-        for block in core.history.blocks(start, tail):
+        for block in core.history.blocks(live.seq, tail):
             if b'"journal.adopted"' in block.data and _names(block.data, digest):
                 return True
             for event in core.projection.decode(block.data):
@@ -192,7 +224,8 @@ class DriftKeeper:
     def _smallest_patch(self, record: ViewRecord | None, value: Any) -> tuple[int, list[Any]]:
         core = self._core
         tail = core.history.tail.seq
-        seqs = {voucher.seq for voucher in record.vouchers} if record else {tail}
+        vouchers = record.vouchers if record else []
+        seqs = {voucher.seq for voucher in vouchers if voucher.seq}
         patches = [
             (seq, diff(core.states.at(core.history, seq).state, value))
             for seq in sorted(seqs, reverse=True)
@@ -224,6 +257,15 @@ class DriftKeeper:
         live = self._core.fresh()
         if self._viewer.render(live.state).get(place.name) == found.data:
             self._vouch(place, codec.sha256(found.data), live.seq)
+        else:
+            self._note_rebuild(found)
+
+    def _note_rebuild(self, found: views.Found) -> None:
+        """Record that a view is written again, where the projection remembers that."""
+        note = self._core.projection.note_rebuild
+        noted = None if note is None else note(found.why, found.data)
+        if noted is not None:
+            self._appender.add([Draft(type=noted[0], data=noted[1])])
 
     def _say_if_ahead(self, place: views.Place, voucher: Voucher) -> None:
         """After a power cut a view may show events that the durability allowed to be lost."""
@@ -242,28 +284,6 @@ class DriftKeeper:
                 witness, {**witness.views, place.name: ViewRecord(after=older)}
             )
 
-    # --- lines -----------------------------------------------------------------------------------
-
-    def _adopt_lines(
-        self, view: LinesView, place: views.Place, record: ViewRecord | None
-    ) -> None:
-        """Append an event for each whole line that somebody else put behind ours."""
-        found = views.look_at_lines(place, record)
-        if found.voucher is None or not found.extra:
-            return
-        tail = self._core.history.tail.seq
-        ours = [line for _, line in self._viewer.fold_lines(view, found.voucher.seq, tail)]
-        drafts = []
-        for part in found.extra.split(b"\n")[:-1]:
-            line = part + b"\n"
-            if line in ours:
-                ours.remove(line)
-            elif (adopted := view.adopt(line)) is not None:
-                drafts.append(Draft(type=adopted[0], data=adopted[1]))
-        if drafts:
-            events = self._appender.add(drafts)
-            self._core.say(f"{place.path}: {len(events)} lines of somebody else's were adopted")
-
     # --- asked for -------------------------------------------------------------------------------
 
     def adopt(self) -> list[Event]:
@@ -275,7 +295,7 @@ class DriftKeeper:
                 continue
             place = views.place_of(core.path, view, core.config.views)
             record = witness.views.get(view.name)
-            found = views.look(place, record)
+            found = views.look(place, record, by_stat=self._core.by_stat)
             if found.status == "broken":
                 raise Drift(
                     f"{found.why}, so there is nothing to adopt",

@@ -34,7 +34,7 @@ from journal.log.history import Head
 from journal.recovery import Damage, corrupt
 from projections import view as views
 from projections.patch import diff
-from projections.projection import LinesView, Projection
+from projections.projection import LinesView, Projection, event_type
 from snapshots import snapshot
 
 if TYPE_CHECKING:
@@ -102,6 +102,7 @@ class Engine:
     @property
     def synced(self) -> int:
         """The last seq known to be on disk."""
+        self._core.check_usable()
         known = self._core.read_witness().synced_seq
         return known if self.read_only else max(known, self._core.log.synced.seq)
 
@@ -110,15 +111,13 @@ class Engine:
     @property
     def state(self) -> Any:
         """A copy of the newest state that this engine has folded."""
-        with self._core.mutex:
-            self._core.check_usable()
+        with self._core.using():
             return codec.copy_value(self._core.fresh().state)
 
     def refresh(self) -> int:
         """Take in what others appended; return the newest seq. Raises `Corrupt`, `Locked`."""
         if self.read_only:
-            with self._core.mutex:
-                self._core.check_usable()
+            with self._core.using():
                 self._core.catch_up_reading()
         else:
             with self._core.appending():
@@ -139,31 +138,46 @@ class Engine:
             )
         return self._core.states.at(self._core.history, seq).state
 
+    def replay(self, progress: Progress | None = None) -> Any:
+        """Fold the whole log from nothing and return the state; reads no snapshot and no view."""
+        core = self._core
+        core.check_usable()
+        live = core.states.initial()
+        return core.states.fold(core.history, live, self.seq, progress=progress).state
+
     def seq_at(self, time: str) -> int:
         """Return the last seq whose time is at most `time`, 0 if there is none."""
+        self._core.check_usable()
         return self._core.history.find_time(parse_time(time))
 
-    def events(self, after: int = 0, upto: int | None = None) -> Iterator[Event]:
+    def events(
+        self, after: int = 0, upto: int | None = None, *, types: Iterable[str] = ()
+    ) -> Iterator[Event]:
         """Yield the events after `after` up to and with `upto` (default: the last folded).
 
+        `types`: only events of these; parts of the log that hold none are not decoded.
         Every good event is yielded; where some are damaged, `Corrupt` is raised at the end.
         """
         self._core.check_usable()
         history = self._core.history
         last = history.tail.seq if upto is None else min(upto, history.tail.seq)
         reached = after
+        wanted = {name: b'"type":"%b"' % name.encode() for name in types}
         try:
             for block in history.blocks(after, last):
-                yield from codec.decode_events(block.data)
+                if not wanted or any(name in block.data for name in wanted.values()):
+                    events = codec.decode_events(block.data)
+                    yield from (e for e in events if not wanted or e.type in wanted)
                 reached = block.after.seq
-        except Corrupt:
-            yield from self._good_events(reached, last)
+        except (Corrupt, ValueError):
+            good = self._good_events(reached, last)
+            yield from (e for e in good if not wanted or e.type in wanted)
         if upto is None and (error := self._core.missing_end() or self._core.damage) is not None:
             raise error
 
     def _good_events(self, after: int, upto: int) -> Iterator[Event]:
         damage: Damage | None = None
-        for piece in self._core.history.sifted(after, upto):
+        for piece in self._core.history.good_lines(after, upto):
             if isinstance(piece, Damage):
                 damage = damage or piece
                 continue
@@ -259,6 +273,7 @@ class Engine:
 
     def head(self, seq: int | None = None) -> Head:
         """Return the end of history, or what it was at `seq`; see `Head`."""
+        self._core.check_usable()
         wanted = self.seq if seq is None else seq
         if not 1 <= wanted <= self.seq:
             raise UsageError(f"there is no event {wanted}: history is from 1 to {self.seq}")
@@ -290,8 +305,14 @@ class Engine:
         `expected_seq` may have changed the state. Raises `UsageError` for an event that does not
         fit, `Locked`, and `OSError` where it cannot be written.
         """
-        draft = to_draft((event, data) if isinstance(event, str) else event, actor)
-        draft = msgspec.structs.replace(draft, id=id or draft.id, cause=cause or draft.cause)
+        if isinstance(event, str):
+            draft = Draft(type=event, data=data, actor=actor, id=id, cause=cause)
+        elif isinstance(event, Draft):
+            draft = to_draft(event, actor)
+            draft = msgspec.structs.replace(draft, id=id or draft.id, cause=cause or draft.cause)
+        else:
+            kind = event_type(type(event))
+            draft = Draft(type=kind, data=event, actor=actor, id=id, cause=cause)
         return self._append([draft], expected_seq)[0]
 
     def append_batch(
@@ -411,7 +432,9 @@ class Engine:
     def snapshot(self, type: str = "manual", trigger: str = "") -> CheckpointInfo:
         """Take a snapshot of the newest state and record it as an event (`journal.checkpoint`).
 
-        `type`: 1 to 40 of a-z, 0-9 and `-`; `trigger`: any text, why it was taken.
+        `type`: 1 to 40 of a-z, 0-9 and `-`; `trigger`: any text, why it was taken. Once the event
+        is recorded, a file that cannot be written is said, and told as `problem` of what is
+        returned: `rebuild` writes it.
         """
         snapshot.check_type(type, asked_for=True)
         with self._core.appending():
@@ -423,7 +446,15 @@ class Engine:
             self.appender.add_engine_event(CHECKPOINT, described)
             seq = self.seq
         self._core.log.sync(seq)
-        self.snapshotter.write(data)
+        problem = ""
+        try:
+            self.snapshotter.write(data)
+        except (OSError, JournalError) as error:
+            problem = f"its file could not be written: {error}"
+            self._core.say(
+                f"the checkpoint at event {live.seq} is recorded, but {problem}; "
+                "`journal rebuild` writes it"
+            )
         self.publisher.commit(seq)
         return CheckpointInfo(
             seq=live.seq,
@@ -432,10 +463,12 @@ class Engine:
             trigger=trigger,
             file=described["file"],
             size_bytes=len(data),
+            problem=problem,
         )
 
     def snapshots(self) -> list[CheckpointInfo]:
         """Return every snapshot, those asked for and the engine's own (type `auto`), by seq."""
+        self._core.check_usable()
         return [self._describe(entry.name, entry.seq, entry.type) for entry in self._core.store.list()]
 
     def _describe(self, name: str, seq: int, kind: str) -> CheckpointInfo:
@@ -479,8 +512,10 @@ class Engine:
         witness = core.read_witness()
         history = core.history
         state_bytes = 0
-        with core.mutex, contextlib.suppress(Corrupt):  # Said already: the messages name it.
-            state_bytes = len(codec.encode_state(core.fresh().state))
+        with core.using():
+            unfinished_bytes = core.reader.unfinished_bytes()
+            with contextlib.suppress(Corrupt):  # Said already: the messages name it.
+                state_bytes = len(codec.encode_state(core.fresh().state))
         return Status(
             path=str(core.path),
             id=self.id,
@@ -495,7 +530,7 @@ class Engine:
             state_bytes=state_bytes,
             snapshots=len(core.store.list()),
             views=self._view_statuses(),
-            unfinished_bytes=core.reader.unfinished_bytes(),
+            unfinished_bytes=unfinished_bytes,
             unknown=dict(Counter(unknown.type for unknown in core.unknown)),
             writer="" if witness.writer is None else str(witness.writer),
             messages=list(self.messages),
@@ -509,7 +544,8 @@ class Engine:
             try:
                 place = views.place_of(core.path, view, core.config.views)
                 look = views.look_at_lines if isinstance(view, LinesView) else views.look
-                seen = look(place, witness.views.get(view.name))
+                by_stat = witness.is_of_this_boot
+                seen = look(place, witness.views.get(view.name), by_stat=by_stat)
                 seq = None if seen.voucher is None else seen.voucher.seq
                 status = {"ours": "healthy", "foreign": "changed"}.get(seen.status, seen.status)
                 if seq is not None and seq < self.seq:
@@ -521,15 +557,17 @@ class Engine:
         return found
 
     def close(self) -> None:
-        """Flush and close; safe to call again."""
+        """Flush and close, once no other thread is at work; safe to call again."""
         core = self._core
-        if core.closed:
+        was_closed = core.closed  # In a forked child the mutex may be held by nobody, for ever.
+        if was_closed:
             return
-        try:
-            if core.write and not core.log.is_dead:
-                self.publisher.flush()
-        finally:
-            core.close()
+        with core.mutex:
+            try:
+                if not core.closed and core.write and not core.log.is_dead:
+                    self.publisher.flush()
+            finally:
+                core.close()
 
     def __enter__(self) -> "Engine":
         return self

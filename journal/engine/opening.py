@@ -40,25 +40,32 @@ Say = Callable[[str], None]
 class TakeOver(msgspec.Struct, frozen=True, kw_only=True):
     """A file of another tool that becomes a journal: its parsed `state` is the first state.
 
-    `path` names it, `sha256` is of its bytes as found. `events` come right after it, in the same
-    append: what was read differently than it stands (`normalized`, say), its log lines.
+    `path` names it, `sha256` is of its bytes as found, `modified` the time of its last change, if
+    that is wanted. `events` come right after it, in the same append: what was read differently
+    than it stands (`normalized`, say), its log lines.
     """
 
     path: str
     sha256: str
     state: Any
+    modified: str = ""
     events: Sequence[NewEvent] = ()
 
     def encode(self, projection: Projection) -> list[Encoded]:
         """Return `journal.taken_over` and the events after it."""
         data = {"path": self.path, "sha256": self.sha256, "state": self.state}
+        if self.modified:
+            data["modified"] = self.modified
         limit_bytes = codec.MAX_ENGINE_EVENT_BYTES
         found = [Encoded(TAKEN_OVER, codec.encode_value(data, limit_bytes=limit_bytes))]
-        for event in self.events:
-            draft = to_draft(event, "")
-            projection.name_type(draft.type)
-            found.append(encode(draft))
-        return found
+        return found + _encode_all(self.events, projection)
+
+
+def _encode_all(events: Sequence[NewEvent], projection: Projection) -> list[Encoded]:
+    drafts = [to_draft(event, "") for event in events]
+    for draft in drafts:
+        projection.name_type(draft.type)
+    return [encode(draft) for draft in drafts]
 
 
 def init_journal(
@@ -70,6 +77,7 @@ def init_journal(
     view_files: dict[str, str] | None = None,
     time: str | None = None,
     take_over: TakeOver | None = None,
+    events: Sequence[NewEvent] = (),
     clock: Clock = now_ms,
     lock_timeout_s: float = 10.0,
     on_message: Say | None = None,
@@ -79,8 +87,9 @@ def init_journal(
     `projection`: a name from the catalog, or `module:NAME`. `views_every_ms`: 0 writes the views
     with every append. `view_files`: where views lie, relative to `path`. `time`: when history
     begins, for histories from elsewhere. `take_over`: a file that stands where the state view
-    will be; its value is the first state, in the same write as the journal's first line. Raises
-    `UsageError` where a journal is there already.
+    will be; its value is the first state, in the same write as the journal's first line. `events`
+    come in that write, too, so that nobody ever sees a journal without them. Raises `UsageError`
+    where a journal is there already.
     """
     folder = Path(path)
     found = catalog.find(projection) if isinstance(projection, str) else projection
@@ -96,7 +105,7 @@ def init_journal(
             raise UsageError(f"{folder}: another process made a journal here just now")
         began = parse_time(time) if time else format_time(clock())
         settings = Config(
-            id=_make_log(folder, name, began, found, take_over),
+            id=_make_log(folder, name, began, found, take_over, events),
             projection=name,
             durability=durability,
             views=ViewsConfig(every_ms=views_every_ms, files=view_files or {}),
@@ -113,7 +122,12 @@ def init_journal(
 
 
 def _make_log(
-    folder: Path, name: str, time: str, projection: Projection, take_over: TakeOver | None
+    folder: Path,
+    name: str,
+    time: str,
+    projection: Projection,
+    take_over: TakeOver | None,
+    events: Sequence[NewEvent],
 ) -> str:
     """Make the log, or take the one that an `init` which was cut off made; return the id."""
     log_folder = folder / LOG_FOLDER
@@ -125,6 +139,7 @@ def _make_log(
                 return reader.journal_id
     journal_id = secrets.token_hex(16)
     further = [] if take_over is None else take_over.encode(projection)
+    further += _encode_all(events, projection)
     lines = logs.first_lines(_created(name, journal_id), further, time=time)
     if further:
         state = projection.apply_new(projection.initial(), projection.decode_new(lines))
@@ -212,7 +227,9 @@ def _open_reading(core: Core) -> None:
     Every good event, and the states before the damage, can still be had.
     """
     # Before the log, which only grows: what was on disk then has to be there.
-    core.known_seq = max(core.read_witness().synced_seq, core.newest_snapshot_seq())
+    witness = core.read_witness()
+    core.boot = witness.boot
+    core.known_seq = max(witness.synced_seq, core.newest_snapshot_seq())
     try:
         live = _vouched_state(core)
         core.reader.seek(live.seq)
@@ -257,6 +274,7 @@ def _open_writing(engine: Engine, core: Core, on_drift: OnDrift) -> None:
         durable.remove_leftovers(core.path / LOG_FOLDER)
         record = core.witness_file.read()
         synced = None if record is None else record.synced
+        core.boot = "" if record is None else record.boot
         notes = core.log.recover(synced, snapshot_seq=core.newest_snapshot_seq())
         tail = core.history.tail
         if core.log.header is None:
@@ -272,7 +290,7 @@ def _open_writing(engine: Engine, core: Core, on_drift: OnDrift) -> None:
         core.log.sync(core.history.tail.seq)
         with core.viewing():
             _remove_leftovers(core)
-        engine.publisher.write(engine.viewer.content(core.fresh()))
+        engine.publisher.publish_at_opening(engine.viewer.content(core.fresh()))
 
 
 def _remove_leftovers(core: Core) -> None:

@@ -1,7 +1,7 @@
 """After the commit point: syncing, and when the witness, the views and a snapshot are written.
 
-I1  Nothing here can refuse an append any more, but a failed sync: a view that cannot be written
-    is said, and healed by the next write.
+I1  Nothing here can refuse an append any more, but a failed sync of its own: a view that cannot
+    be written is said, and healed by the next write.
 I2  With durability `always` a view or a snapshot never shows an event that is not on disk. Where
     other threads have moved the state past what is synced, the view is left to whoever commits
     the later event; one left so for 100 ms is written after a sync under the append lock.
@@ -47,8 +47,9 @@ class Publisher:
         elif core.config.durability == "always":
             with self._saying("the witness"):
                 self._viewer.note_synced()
-        with self._saying("a snapshot"):
-            self._snapshotter.take_if_due()
+        if self._snapshotter.is_due():
+            with self._saying("a snapshot"):
+                self._snapshotter.take()
 
     def flush(self) -> None:
         """Sync the log and bring every view up to date."""
@@ -61,28 +62,38 @@ class Publisher:
 
     def publish(self) -> None:
         """Write every view as of the newest state, if that may be shown already (I2)."""
+        with self._saying("a view"):
+            content = self._content_due()
+            if content is not None:
+                self._views_at = time.monotonic()
+                self._write(content)
+
+    def publish_at_opening(self, content: Content) -> None:
+        """Write every view, whose content was compared with what stands there."""
+        with self._saying("a view"):
+            self._write(content)
+            self._viewer.settle()
+
+    def _content_due(self) -> Content | None:
+        """Return what the views are to show now; None if they do, or may not yet (I2)."""
         core = self._core
         with core.mutex:
-            live = core.live
-            if live is not None and live.seq == self.published_seq:
-                return
-            if live is None or not self._may_show(live):
+            live = core.fresh()
+            if live.seq == self.published_seq:
+                return None
+            if not self._may_show(live):
                 if not self._overdue():
-                    return
+                    return None
                 with core.appending():
-                    live = core.fresh()
                     core.log.sync(live.seq)
             self._behind_since = None
-            content = self._viewer.content(live)
-        self._views_at = time.monotonic()
-        with self._saying("a view"):
-            self.write(content)
+            return self._viewer.content(live)
 
-    def write(self, content: Content) -> None:
-        """Write the views; the caller does not hold the view lock."""
+    def _write(self, content: Content) -> None:
         with self._core.viewing():
-            self._viewer.write(content)
-        self.published_seq = max(self.published_seq, content.seq)
+            whole = self._viewer.write(content)
+        if whole:
+            self.published_seq = max(self.published_seq, content.seq)
 
     def _may_show(self, live: Live) -> bool:
         return self._core.config.durability != "always" or live.seq <= self._core.log.synced.seq
@@ -94,10 +105,8 @@ class Publisher:
 
     @contextlib.contextmanager
     def _saying(self, what: str) -> Iterator[None]:
-        """Turn what goes wrong into a message (I1); a dead log is no small matter and passes."""
+        """Turn what goes wrong into a message (I1)."""
         try:
             yield
         except (OSError, JournalError) as error:
-            if self._core.log.is_dead:
-                raise
             self._core.say(f"{what} could not be written and waits for the next append: {error}")

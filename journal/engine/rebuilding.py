@@ -7,6 +7,7 @@ I3  Asked-for checkpoints come back byte for byte; the policy's are checked and 
 
 import contextlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from journal import codec, durable
@@ -109,12 +110,12 @@ class Rebuilder:
             for view in core.projection.views:
                 place = views.place_of(core.path, view, core.config.views)
                 if isinstance(view, LinesView):
-                    lines = self._viewer.fold_lines(view, 0, live.seq)
-                    data = b"".join(line for _, line in lines)
-                    self._view(place, data, live.seq, witness, records, lines=True)
+                    due = self._viewer.fold_lines(view, 0, live.seq)
+                    data = b"".join(line for _, line in due)
+                    whole = partial(_same_lines, view, due)
+                    self._view(place, data, live.seq, witness, records, same_lines=whole)
                 else:
-                    data = documents[view.name]
-                    self._view(place, data, live.seq, witness, records, lines=False)
+                    self._view(place, documents[view.name], live.seq, witness, records)
             self._viewer.write_witness(witness, records)
 
     def _view(
@@ -125,12 +126,13 @@ class Rebuilder:
         witness: Witness,
         records: dict[str, ViewRecord],
         *,
-        lines: bool,
+        same_lines: Callable[[bytes], bool] | None = None,
     ) -> None:
+        lines = same_lines is not None
         name = place.path.name
         with contextlib.suppress(FileNotFoundError):
             found, at_once = views.read(place)
-            if found == data or (lines and _same_lines(found, data)):
+            if found == data or (same_lines is not None and same_lines(found)):
                 self._equal.append(name)
                 revision = self._core.projection.revision
                 voucher = views.vouch(found, at_once, seq=seq, revision=revision, lines=lines)
@@ -146,6 +148,6 @@ class Rebuilder:
         views.put_aside(name, data, core.quarantine, stamp)
 
 
-def _same_lines(a: bytes, b: bytes) -> bool:
-    """Say whether two texts differ at most in the order of their lines."""
-    return sorted(a.split(b"\n")) == sorted(b.split(b"\n"))
+def _same_lines(view: LinesView, due: list[views.Line], found: bytes) -> bool:
+    """Say whether a file differs from the fold at most in the order of its lines."""
+    return views.sift(view, found, due, ended=True).is_whole

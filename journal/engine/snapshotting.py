@@ -35,11 +35,14 @@ class Snapshotter:
             self._newest_bytes = (core.store.folder / entries[-1].name).lstat().st_size
         self._appender.bytes_since_snapshot = core.history.bytes_after(seq)
 
-    def take_if_due(self) -> None:
-        """Take a snapshot by the policy (I3)."""
-        core, grown = self._core, self._appender.bytes_since_snapshot
-        if not policy.is_due(grown, self._newest_bytes, core.config.snapshots):
-            return
+    def is_due(self) -> bool:
+        """Say whether the log has grown enough for a snapshot by the policy (I3)."""
+        grown = self._appender.bytes_since_snapshot
+        return policy.is_due(grown, self._newest_bytes, self._core.config.snapshots)
+
+    def take(self) -> None:
+        """Take a snapshot by the policy and thin the older ones (I3)."""
+        core = self._core
         with core.mutex:
             live = core.fresh()
             data, seq = self.encode(live, AUTO, ""), live.seq

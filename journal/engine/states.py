@@ -17,10 +17,9 @@ from journal.errors import Corrupt
 from journal.event import CARRIES_STATE, LOST
 from journal.log.history import History
 from journal.segment import Block
-from projections.projection import Projection, Unknown
+from projections.projection import Hole, Projection, Unknown
 from snapshots.store import Store
 
-_LOST = b'"type":"journal.lost"'
 
 
 class Live(msgspec.Struct):
@@ -44,17 +43,26 @@ class Fold:
         self._hole: tuple[int, int] | None = None
 
     def add(self, block: Block) -> None:
-        """Apply the events of a block."""
-        if self._hole is None and _LOST not in block.data:
-            self._live.state = self._projection.fold(self._live.state, block.data, self._unknown)
+        """Apply the events of a block; raises `ValueError` where its seqs do not add up."""
+        live, projection = self._live, self._projection
+        if self._hole is None:
+            events = projection.decode(block.data, self._unknown)
+            try:
+                live.state = projection.apply(live.state, events, to_hole=True)
+                if len(events) != block.after.seq - block.before.seq:
+                    raise ValueError("the seqs of a block and the number of its lines differ")
+            except Hole as hole:
+                self._add_holed(block.data, hole.seq)
         else:
-            self._add_holed(block.data)
-        self._live.seq, self._live.time = block.after.seq, block.after.time
+            self._add_holed(block.data, block.before.seq + 1)
+        live.seq, live.time = block.after.seq, block.after.time
 
-    def _add_holed(self, lines: bytes) -> None:
-        """Go on behind a hole from the newest event that carries the whole state (I2)."""
+    def _add_holed(self, lines: bytes, start: int) -> None:
+        """Go on from seq `start`, in a hole, to the next event that carries the whole state (I2)."""
         for line in _lines(lines):
             event = codec.decode_event(line)
+            if event.seq < start:
+                continue
             if event.type == LOST:
                 self._hole = (event.seq, event.data.get("upto", event.seq))
             elif event.type in CARRIES_STATE and "state" in event.data:
@@ -124,8 +132,11 @@ class States:
         """Fold the events after `start` up to and with `upto`; `start` is used up."""
         fold = Fold(self._projection, start, unknown)
         if start.seq < upto:
-            for block in history.blocks(start.seq, upto):
-                fold.add(block)
+            for block in history.blocks(start.seq, upto, numbered=False):
+                try:
+                    fold.add(block)
+                except ValueError as error:
+                    raise history.malformed(block) from error
                 if progress is not None:
                     progress(block.after.seq, upto)
         return fold.result(history.folder)

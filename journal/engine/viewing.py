@@ -7,14 +7,14 @@ I3  Lines are appended once: those of ours that stand there already (a kill came
     and the witness, or somebody's line was adopted) are not written again.
 """
 
+import threading
 import zlib
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from journal import codec
+from journal import codec, durable
 from journal.engine.checks import check_state
 from journal.engine.core import Core
 from journal.engine.states import Live
@@ -24,9 +24,9 @@ from journal.segment import Block
 from journal.witness import Synced, ViewRecord, Voucher, Witness
 from projections import view as views
 from projections.projection import DocumentView, LinesView
+from projections.view import Line
 
-Line = tuple[int, bytes]
-"""A line of a view and the seq of its event."""
+_STAMP_MARKS = str.maketrans(":.", "--")
 
 
 class Content(msgspec.Struct):
@@ -48,6 +48,9 @@ class Viewer:
         self.documents = [view for view in found if isinstance(view, DocumentView)]
         self.line_views = [view for view in found if isinstance(view, LinesView)]
         self._ready: tuple[int, dict[str, bytes]] = (-1, {})
+        # The appending thread adds under the mutex, the publishing one takes away under the view
+        # lock, which comes after the mutex: so what is pending has a lock of its own.
+        self._pending_mutex = threading.Lock()
         self._pending: dict[str, list[Line]] = {view.name: [] for view in self.line_views}
         self._pending_after = -1
         self.snapshot_seq = 0
@@ -69,8 +72,9 @@ class Viewer:
         if seq != live.seq or not documents:
             documents = self.render(live.state)
             self.keep(live.seq, documents)
-        lines = {name: list(found) for name, found in self._pending.items()}
-        return Content(live.seq, documents, lines, self._pending_after)
+        with self._pending_mutex:
+            lines = {name: list(found) for name, found in self._pending.items()}
+            return Content(live.seq, documents, lines, self._pending_after)
 
     def lines_of(self, state: Any, event: Event) -> Iterator[tuple[str, Line]]:
         """Yield the lines that an event makes, by view; `state` is the one right after it."""
@@ -81,8 +85,9 @@ class Viewer:
 
     def keep_lines(self, found: list[tuple[str, Line]]) -> None:
         """Keep lines of new events until they are written."""
-        for name, line in found:
-            self._pending[name].append(line)
+        with self._pending_mutex:
+            for name, line in found:
+                self._pending[name].append(line)
 
     def lines_start(self, seq: int) -> None:
         """Say that lines are kept from the events after `seq` on."""
@@ -122,6 +127,7 @@ class Viewer:
         core = self._core
         core.witness_file.write(
             Witness(
+                boot=core.boot,
                 synced=later(core.log.synced, witness.synced),
                 views=records,
                 snapshot=max(witness.snapshot, self.snapshot_seq),
@@ -129,12 +135,25 @@ class Viewer:
             )
         )
 
-    def write(self, content: Content) -> None:
-        """Write what is older than the content (I1); the caller holds the view lock."""
+    def settle(self) -> None:
+        """Say that every view is as vouched in this boot, once it was looked at and written."""
+        core = self._core
+        if core.by_stat:
+            return
+        with core.viewing():
+            core.boot = durable.boot_id()
+            witness = core.read_witness()
+            self.write_witness(witness, witness.views)
+
+    def write(self, content: Content) -> bool:
+        """Write what is older than the content (I1); say whether all of it could be written.
+
+        The caller holds the view lock.
+        """
         core = self._core
         witness = core.read_witness()
         records = dict(witness.views)
-        written = False
+        written, whole = False, True
         for view in core.projection.views:
             try:
                 place = views.place_of(core.path, view, core.config.views)
@@ -143,9 +162,11 @@ class Viewer:
                 else:
                     written = self._write_lines(witness, records, place, view, content)
             except (OSError, JournalError) as error:
+                whole = False
                 core.say(f"{view.file} could not be written and waits for the next append: {error}")
         if not written or core.log.synced.seq > witness.synced_seq:
             self.write_witness(witness, records)
+        return whole
 
     def _write_document(
         self,
@@ -155,19 +176,22 @@ class Viewer:
         content: Content,
     ) -> bool:
         """Write one document; say whether the witness was written as well."""
-        data, revision = content.documents[place.name], self._core.projection.revision
+        core = self._core
+        data, revision = content.documents[place.name], core.projection.revision
         record = records.get(place.name)
-        found = views.look(place, record)
+        found = views.look(place, record, by_stat=core.by_stat)
         voucher = found.voucher
         if voucher is not None:
             if voucher.seq > content.seq and voucher.revision == revision:
                 return False
             if voucher.size == len(data) and voucher.sha256 == codec.sha256(data):
                 same = msgspec.structs.replace(voucher, seq=content.seq, revision=revision)
-                records[place.name] = ViewRecord(after=same)
+                before = record.before if record and voucher is record.after else None
+                records[place.name] = ViewRecord(before=before, after=same)
                 return False
         self.put_aside(place, found, known=record is not None)
-        self.replace(place, data, content.seq, witness, records, before=voucher)
+        before = voucher or (views.know(found.data) if found.data else None)
+        self.replace(place, data, content.seq, witness, records, before=before)
         return True
 
     def replace(
@@ -180,11 +204,18 @@ class Viewer:
         *,
         before: Voucher | None = None,
         lines: bool = False,
+        foreign: bytes = b"",
     ) -> None:
-        """Replace a view whole: new file, witness, rename; the caller holds the view lock."""
+        """Replace a view whole: new file, witness, rename; the caller holds the view lock.
+
+        `foreign`: lines that go behind ours, not vouched for, to be adopted at the next look.
+        """
         revision = self._core.projection.revision
-        ready = views.prepare(place, data, seq=seq, revision=revision, lines=lines)
-        records[place.name] = ViewRecord(before=before, after=ready.voucher)
+        ready = views.prepare(place, data + foreign, seq=seq, revision=revision, lines=lines)
+        voucher = ready.voucher
+        if foreign:
+            voucher = views.vouch(data, ready.new.stat, seq=seq, revision=revision, lines=lines)
+        records[place.name] = ViewRecord(before=before, after=voucher)
         try:
             # Before the rename, so that no kill makes our own bytes look foreign.
             self.write_witness(witness, records)
@@ -216,61 +247,127 @@ class Viewer:
         content: Content,
     ) -> bool:
         """Bring a view of lines up to date; say whether the witness was written as well."""
-        revision = self._core.projection.revision
         record = records.get(place.name)
-        found = views.look_at_lines(place, record)
+        found = views.look_at_lines(place, record, by_stat=self._core.by_stat)
         voucher = found.voucher
-        if voucher is None or voucher.revision != revision:
+        replaced = False
+        if voucher is not None and voucher.seq >= content.seq and not found.extra:
+            self._forget_lines(view.name, content.seq)
+            return False
+        due = self._lines_due(view, voucher, content)
+        if found.status == "missing":
             self.put_aside(place, found, known=record is not None)
-            whole = self.fold_lines(view, 0, content.seq)
-            data = b"".join(line for _, line in whole)
-            self.replace(place, data, content.seq, witness, records, before=voucher, lines=True)
-            return True
-        if voucher.seq < content.seq or found.extra:
-            records[place.name] = self._append_lines(place, view, voucher, found.extra, content)
+            lines = b"".join(line for _, line in due)
+            self.replace(place, lines, content.seq, witness, records, lines=True)
+            replaced = True
+        else:
+            stretch = found.data if voucher is None else found.extra
+            sifted = views.sift(view, stretch, due, ended=voucher is None)
+            if sifted.bad:
+                self._leave_bad_lines(place, view, found, sifted)
+                ours, foreign = _good_lines(found, sifted, due)
+                self.replace(
+                    place, ours, content.seq, witness, records, lines=True, foreign=foreign
+                )
+                replaced = True
+            elif found.extra or voucher is None or sifted.missing:
+                lines = b"".join(line for _, line in sifted.missing)
+                whole = self._append_lines(place, view, found, lines, due=due, seq=content.seq)
+                if whole is not None:
+                    records[place.name] = ViewRecord(after=whole)
+                elif voucher is None:
+                    records.pop(place.name, None)
+            else:  # events that make no line
+                seen = msgspec.structs.replace(voucher, seq=content.seq)
+                records[place.name] = ViewRecord(after=seen)
         self._forget_lines(view.name, content.seq)
-        return False
+        return replaced
+
+    def _lines_due(
+        self, view: LinesView, voucher: Voucher | None, content: Content
+    ) -> list[Line]:
+        """Return the lines of the events after the voucher's seq, up to and with the content's.
+
+        A voucher of another revision vouches for its bytes: what stands in the file stays.
+        """
+        if voucher is None:
+            return self.fold_lines(view, 0, content.seq)
+        if voucher.seq >= content.lines_after:
+            return [line for line in content.lines[view.name] if line[0] > voucher.seq]
+        return self.fold_lines(view, voucher.seq, content.seq)
 
     def _append_lines(
         self,
         place: views.Place,
         view: LinesView,
-        voucher: Voucher,
-        extra: bytes,
-        content: Content,
-    ) -> ViewRecord:
-        """Append the lines after the voucher's seq that do not stand there yet (I3).
+        found: views.Found,
+        lines: bytes,
+        *,
+        due: list[Line],
+        seq: int,
+    ) -> Voucher | None:
+        """Append the lines that do not stand there yet (I3); return the voucher of the whole.
 
         A kill before the witness is written is safe: the lines then stand behind the vouched
-        size, equal to lines of the fold, and are known as ours by that.
+        size, equal to lines of the fold, and are known as ours by that. Where somebody else has
+        appended meanwhile there is no new voucher, so that the next look finds and adopts it.
         """
-        if voucher.seq >= content.lines_after:
-            due = [line for line in content.lines[view.name] if line[0] > voucher.seq]
+        voucher = found.voucher
+        start = 0 if voucher is None else voucher.size
+        data, at_once = views.append_lines(place, lines, after=start)
+        if not views.sift(view, data, due, ended=False).is_whole:
+            return None
+        return Voucher(
+            seq=seq,
+            revision=self._core.projection.revision,
+            size=start + len(data),
+            inode=at_once.st_ino,
+            mtime_ns=at_once.st_mtime_ns,
+            crc=zlib.crc32(data, 0 if voucher is None else voucher.crc),
+        )
+
+    def _leave_bad_lines(
+        self, place: views.Place, view: LinesView, found: views.Found, sifted: views.Sifted
+    ) -> None:
+        """Save what is no line (I2): beside a file that holds nothing else, if so wanted."""
+        core = self._core
+        stamp = format_time(core.clock())
+        nothing_good = found.voucher is None and not (sifted.known or sifted.foreign)
+        if nothing_good and view.corrupt_beside:
+            name = f"{place.path.name}.corrupt.{stamp.translate(_STAMP_MARKS)}"
+            durable.write_file(place.target.with_name(name), found.data)
+            kept = str(place.target.with_name(name))
         else:
-            due = self.fold_lines(view, voucher.seq, content.seq)
-        there = Counter(line + b"\n" for line in extra.split(b"\n")[:-1])
-        missing = []
-        for _, line in due:
-            if there[line]:
-                there[line] -= 1
-            else:
-                missing.append(line)
-        data, found = views.append_lines(place, b"".join(missing), after=voucher.size)
-        return ViewRecord(
-            after=Voucher(
-                seq=max(voucher.seq, content.seq),
-                revision=voucher.revision,
-                size=voucher.size + len(data),
-                inode=found.st_ino,
-                mtime_ns=found.st_mtime_ns,
-                crc=zlib.crc32(data, voucher.crc),
-            )
+            bad = b"\n".join(line.rstrip(b"\n") for line in sifted.bad) + b"\n"
+            plain = stamp.translate({ord(mark): None for mark in "-:."})
+            saved = views.put_aside(place.path.name, bad, core.quarantine, plain)
+            kept = str(core.quarantine / saved)
+        count = len(sifted.bad)
+        core.say(
+            f"{place.path}: {count} {'line is' if count == 1 else 'lines are'} damaged and kept as "
+            f"{kept}; the others stay"
         )
 
     def _forget_lines(self, name: str, seq: int) -> None:
-        with self._core.mutex:
+        with self._pending_mutex:
             self._pending[name] = [line for line in self._pending[name] if line[0] > seq]
             self._pending_after = max(self._pending_after, seq)
+
+
+def _good_lines(
+    found: views.Found, sifted: views.Sifted, due: list[Line]
+) -> tuple[bytes, bytes]:
+    """Return what a damaged file of lines is to hold: our lines, and behind them the others'."""
+    foreign = b"".join(line for line, _ in sifted.foreign)
+    if sifted.tail:
+        foreign += sifted.tail + b"\n"
+    if found.voucher is None:
+        return b"".join(line for _, line in due), foreign
+    ended = [line if line.endswith(b"\n") else line + b"\n" for line in sifted.known]
+    vouched = found.data[: found.voucher.size]
+    if vouched and not vouched.endswith(b"\n"):
+        vouched += b"\n"
+    return vouched + b"".join([*ended, *(line for _, line in sifted.missing)]), foreign
 
 
 def later(ours: Synced, theirs: Synced | None) -> Synced:

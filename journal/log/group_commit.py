@@ -86,14 +86,21 @@ class GroupCommit:
 
         `SyncFailed` out of the block leaves the log dead (I3); what else fails can be done again.
         """
-        with self._gate:
-            while self._busy:
-                self._gate.wait()
+        with self.idle():
             self.refuse_if_dead()
             try:
                 yield
             except SyncFailed as error:
                 self.dead = error
                 raise
+
+    @contextlib.contextmanager
+    def idle(self) -> Iterator[None]:
+        """Keep every sync out for a block, dead or not."""
+        with self._gate:
+            while self._busy:
+                self._gate.wait()
+            try:
+                yield
             finally:
                 self._gate.notify_all()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from journal import recovery
+from journal import codec, recovery
 from journal.errors import Corrupt
 from journal.recovery import Damage
 from journal.segment import BadBlock, Block, Position, Segment, list_names, name_of
@@ -44,8 +44,10 @@ class History(msgspec.Struct, frozen=True):
         """The name of the segment that `tail` lies in."""
         return self.names[-1]
 
-    def blocks(self, after: int, upto: int) -> Iterator[Block]:
+    def blocks(self, after: int, upto: int, *, numbered: bool = True) -> Iterator[Block]:
         """Yield the checked blocks of the events after `after` up to and with `upto`.
+
+        Without `numbered` the caller sees to it that a block has as many events as its seqs say.
 
         Raises `Corrupt` with the first bad line where a block does not check.
         """
@@ -53,7 +55,7 @@ class History(msgspec.Struct, frozen=True):
         for name in self._names_between(after, upto):
             with Segment(self.folder / name) as segment:
                 if reached + 1 < segment.first_seq:
-                    raise recovery.corrupt(_gap(segment.path, reached, segment.first_seq))
+                    raise recovery.corrupt(_gap(segment, reached, segment.first_seq))
                 try:
                     size = self.size_of(segment)
                     start, end = segment.start, size
@@ -61,11 +63,23 @@ class History(msgspec.Struct, frozen=True):
                         start = segment.find_seq(after, size)
                     if upto < self._last_seq_of(name):
                         end = segment.find_seq(upto, size).offset
-                    for block in segment.blocks(start, end):
+                    for block in segment.blocks(start, end, numbered=numbered):
                         yield block
                         reached = block.after.seq
                 except BadBlock as error:
                     raise self._damage_at(segment, error) from None
+                # A search by seq finds the last line before, where the wanted one is gone.
+                last_seq = self._last_seq_of(name)
+                if reached < min(upto, last_seq):
+                    lost = _gap(segment, reached, last_seq + 1, at=size)
+                    raise locate(segment, size) or recovery.corrupt(lost)
+
+    def malformed(self, block: Block) -> Corrupt:
+        """Return the error for a block that checks, but holds a line that is no event."""
+        for piece in self.good_lines(block.before.seq, block.after.seq):
+            if isinstance(piece, Damage):
+                return recovery.corrupt(piece)
+        return changed(self.folder, block.before.offset)
 
     def sifted(self, after: int, upto: int) -> Iterator[Block | Damage]:
         """Yield each damage, and blocks that hold every good event of the segments in question."""
@@ -73,11 +87,21 @@ class History(msgspec.Struct, frozen=True):
         for name in self._names_between(after, upto):
             with Segment(self.folder / name) as segment:
                 if reached + 1 < segment.first_seq:
-                    yield _gap(segment.path, reached, segment.first_seq)
+                    yield _gap(segment, reached, segment.first_seq)
                 for piece in recovery.sift(segment, segment.start, self.size_of(segment)):
                     yield piece
                     if isinstance(piece, Block):
                         reached = piece.after.seq
+
+    def good_lines(self, after: int, upto: int) -> Iterator[Block | Damage]:
+        """Yield as `sifted` does; what checks and is no event is damage, so all blocks decode."""
+        for piece in self.sifted(after, upto):
+            if isinstance(piece, Block) and not _decodes(piece.data):
+                name = self._names_between(piece.before.seq, piece.before.seq + 1)[0]
+                with Segment(self.folder / name) as segment:
+                    yield from recovery.walk(segment, piece.before, piece.after.offset)
+            else:
+                yield piece
 
     def find_time(self, time: str) -> int:
         """Return the last seq whose time is at most `time`, 0 if there is none."""
@@ -148,27 +172,36 @@ class History(msgspec.Struct, frozen=True):
         return found or changed(segment.path, error.at.offset)
 
 
-def _gap(path: Path, last_seq: int, first_seq: int) -> Damage:
-    """Describe that whole segments are missing before the one at `path`."""
+def _gap(segment: Segment, last_seq: int, first_seq: int, *, at: int = 0) -> Damage:
+    """Describe that events are missing before the byte `at` of a segment, with no bytes left."""
     return Damage(
-        path=str(path),
-        line=1,
-        offset=0,
-        end=0,
+        path=str(segment.path),
+        line=segment.count_lines(at) + 1,
+        offset=at,
+        end=at,
         lines=0,
         first_lost=last_seq + 1,
         last_lost=first_seq - 1,
-        why="the segment before this one is missing, or its end is",
+        why="events that should stand before here are missing",
         holes=False,
         unended=False,
     )
 
 
+def _decodes(lines: bytes) -> bool:
+    try:
+        codec.decode_events(lines)
+    except ValueError:
+        return False
+    return True
+
+
 def locate(segment: Segment, size: int, *, start: Position | None = None) -> Corrupt | None:
     """Walk a segment up to `size` and return the error that names its first bad line, if any."""
-    for piece in recovery.sift(segment, start or segment.start, size):
-        if isinstance(piece, Damage):
-            return recovery.corrupt(piece)
+    for pieces in (recovery.sift, recovery.walk):
+        for piece in pieces(segment, start or segment.start, size):
+            if isinstance(piece, Damage):
+                return recovery.corrupt(piece)
     return None
 
 

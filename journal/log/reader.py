@@ -13,7 +13,7 @@ from pathlib import Path
 from journal import codec, durable, recovery
 from journal.errors import Corrupt, UnsupportedFormat
 from journal.event import CREATED, FORKED, FORMAT, ROTATED, Event
-from journal.log.history import History, changed, list_segments, locate
+from journal.log.history import History, changed, list_segments
 from journal.recovery import Damage
 from journal.segment import BadBlock, Block, Position, Segment, name_of
 
@@ -65,7 +65,11 @@ class Reader:
         self.last.close()
 
     def seek(self, seq: int) -> None:
-        """Put the tail after event `seq`, or after the last if there are fewer."""
+        """Put the tail after event `seq`, or after the last if there are fewer.
+
+        Where bad lines come before that, it stands before them: whether they are damage, or an
+        end that a crash may leave, is for `advance` to say.
+        """
         names = list_segments(self.folder, any_first=not self._write)
         before = [name for name in names if int(name[:20]) <= max(seq, 1)]
         self._stand_in(tuple(before or names[:1]))
@@ -76,8 +80,8 @@ class Reader:
             place = self.last.position_after(end)
             if place is None or place.seq > seq:
                 place = self.last.find_seq(seq, end)
-        except BadBlock:
-            place = self._walk_to(seq)
+        except BadBlock as error:
+            place = error.at
         self.history = History(self.folder, self.history.names, place)
 
     def _stand_in(self, names: tuple[str, ...]) -> None:
@@ -100,21 +104,6 @@ class Reader:
             if isinstance(piece, Block):
                 place = piece.after._replace(offset=size)
         self.history = History(self.folder, names, place)
-
-    def _walk_to(self, seq: int) -> Position:
-        """Find the place after `seq` line by line; raises `Corrupt` if damage stands before it."""
-        place = self.last.start
-        for offset, line in self.last.lines(0, self.last.size()):
-            if place.seq >= seq:
-                break
-            head = codec.LINE_HEAD.match(line)
-            if head is None or codec.check_block(line, place.crc) is None:
-                raise locate(self.last, self.last.size()) or changed(self.last.path, offset)
-            if int(head[1]) > seq:
-                break
-            found = self.last.position_after(offset + len(line))
-            place = found or place
-        return place
 
     def _read_header(self, path: Path, *, alone: bool) -> Event | None:
         """Return the first event of a segment; None for the only segment if it is empty.

@@ -21,7 +21,7 @@ from journal import codec, durable, keys, recovery
 from journal.errors import Corrupt, UsageError
 from journal.event import CREATED, FORMAT, RECOVERED, ROTATED, Clock, Event, format_time, now_ms
 from journal.log.group_commit import GroupCommit
-from journal.log.history import History, changed, locate
+from journal.log.history import History, changed, list_segments, locate
 from journal.log.reader import Reader
 from journal.segment import BadBlock, Block, Position, Segment, name_of
 from journal.witness import Synced
@@ -70,6 +70,11 @@ class Writer(Reader):
         self._hash = hashlib.sha256()
         self._hashed = 0
 
+    def close(self) -> None:
+        """Close the descriptor, once no sync of another thread uses it; safe to call again."""
+        with self._commit.idle():
+            super().close()
+
     # --- opening ---------------------------------------------------------------------------------
 
     def recover(self, synced: Synced | None, *, snapshot_seq: int = 0) -> list[Encoded]:
@@ -79,6 +84,7 @@ class Writer(Reader):
         disk. Raises `Corrupt`, with nothing changed, where acknowledged events may be damaged or
         gone.
         """
+        self._look_again()
         self._check_chain()
         durable.sync_folder(self.folder)  # Who rotated may have been killed before that.
         base, verdict = self._judge(synced, snapshot_seq)
@@ -94,6 +100,15 @@ class Writer(Reader):
         if durable.is_closed(self.last.stat()):
             self.rotate()
         return notes
+
+    def _look_again(self) -> None:
+        """Stand in the newest segment as it is under the lock: others may have rotated since."""
+        names = list_segments(self.folder)
+        self.header = self._read_header(self.folder / names[-1], alone=len(names) == 1)
+        last = self._open(names[-1])
+        self.last.close()
+        self.last = last
+        self.history = History(self.folder, names, last.start)
 
     def _stand_at(self, place: Position) -> None:
         self.history = History(self.folder, self.history.names, place)
@@ -166,6 +181,18 @@ class Writer(Reader):
 
     # --- appending -------------------------------------------------------------------------------
 
+    def is_current(self) -> bool:
+        """Say by one `stat` that nobody appended, rotated or exchanged anything since."""
+        last = self.last
+        found = os.stat(last.path_text, follow_symlinks=False)
+        return (
+            found.st_size == self.history.tail.offset
+            and found.st_ino == last.inode
+            and found.st_dev == last.device
+            and bool(found.st_mode & 0o222)
+            and self._commit.dead is None
+        )
+
     def catch_up(self, notes: list[Encoded]) -> Iterator[Block]:
         """Yield what other writers appended since; the tail follows.
 
@@ -224,7 +251,7 @@ class Writer(Reader):
 
         Raises `UsageError` where the append is too large.
         """
-        size = sum(len(draft.data) for draft in drafts)
+        size = sum([len(draft.data) for draft in drafts])
         if size > codec.MAX_APPEND_BYTES:
             raise UsageError(
                 f"an append of {size:,} bytes; {codec.MAX_APPEND_BYTES:,} are allowed",
@@ -235,21 +262,11 @@ class Writer(Reader):
         seq, time, count = before.seq, before.time, len(drafts)
         now = format_time(self._clock())
         bodies = []
-        for number, draft in enumerate(drafts, 1):
+        for number, (kind, data, actor, key, cause, own_time) in enumerate(drafts, 1):
             seq += 1
-            time = max(time, draft.time or now)
-            envelope = Event(
-                seq=seq,
-                time=time,
-                type=draft.type,
-                actor=draft.actor,
-                data=None,
-                id=draft.id,
-                cause=draft.cause,
-                part=(number, count),
-                unsynced=unsynced,
-            )
-            bodies.append(codec.encode_body(envelope, draft.data))
+            time = max(time, own_time or now)
+            part = (number, count)
+            bodies.append(codec.body(seq, time, kind, actor, data, key, cause, part, unsynced))
         lines, crc = codec.seal(bodies, before.crc)
         return Prepared(bytes(lines), before, Position(before.offset + len(lines), crc, seq, time))
 
@@ -264,22 +281,23 @@ class Writer(Reader):
         try:
             durable.write_at(self.last.fd, memoryview(prepared.lines), self.tail.offset)
         except BaseException:
-            self._cut_at(self.tail.offset)
+            self._take_back()
             raise
         self._stand_at(prepared.after)
         self._keys.add(prepared.lines, self.last.name)
 
-    def _cut_at(self, offset: int) -> None:
-        """Cut off what a failed write, or a killed writer, left behind; dead if that fails (I3).
+    def _take_back(self) -> None:
+        """Cut off what a failed write left behind the tail; the log is dead if that fails (I3)."""
+        try:
+            self._cut_at(self.tail.offset)
+        except OSError as error:
+            self._commit.die(error)
+            raise
 
-        No sync may be in flight meanwhile: it could be told of the failure of this one instead.
-        """
+    def _cut_at(self, offset: int) -> None:
+        """Cut the segment; no sync may be in flight, which could be told of the failure of this."""
         with self._commit.alone():
-            try:
-                durable.truncate(self.last.fd, offset)
-            except OSError as error:
-                self._commit.die(error)
-                raise
+            durable.truncate(self.last.fd, offset)
 
     def rotate(self) -> Block:
         """Close the last segment and start the next one (I4); return its first line."""
@@ -300,6 +318,8 @@ class Writer(Reader):
         event = Event(seq=seq, time=time, type=ROTATED, data=data)
         line, crc = codec.seal([codec.encode_body(event, codec.encode_value(data))], 0)
         path = self.folder / name_of(seq)
+        if path.exists():
+            raise changed(path, 0)
         durable.write_file(path, bytes(line), synced=True)
         self.last = Segment(path, write=True)
         old.close()

@@ -1,0 +1,177 @@
+"""The ways in and out: `import versions|git|file`, and `export`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast, get_args
+
+import typer
+
+from journal import config
+from journal.cli import finding, opening, output, parsing
+from journal.cli.options import AsJson, Folder, read_count, read_seq
+from journal.cli.progress import Bar
+from journal.errors import JournalError, UsageError
+
+if TYPE_CHECKING:
+    from projections.document.report import ImportReport
+
+_SAID = 20
+
+_Strict = Annotated[
+    bool, typer.Option("--strict", help="Import nothing if anything in the source is no version.")
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(
+        cls=parsing.Group,
+        help="Take in the history of a file: an event a version.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        epilog="\b\nExample:\n  journal import git . state.json -d run",
+    )
+    parsing.add(group, "versions", versions, "journal import versions history.jsonl.gz -d run")
+    parsing.add(group, "git", git, "journal import git . state.json -d run")
+    parsing.add(group, "file", file, "journal import file state.json -d run")
+    app.add_typer(group, name="import")
+    parsing.add(
+        app,
+        "export",
+        export,
+        "journal export -d run > events.jsonl",
+        "journal export versions | gzip > history.jsonl.gz",
+    )
+
+
+# --- in ------------------------------------------------------------------------------------------
+
+
+def versions(
+    path: Annotated[str, typer.Argument(metavar="FILE", show_default=False)],
+    folder: Folder = None,
+    strict: _Strict = False,
+    as_json: AsJson = False,
+) -> None:
+    """Import a file that has one version a line.
+
+    A line is {"n", "time", "content" or "content_b64" or "value", "actor"?, "message"?, "path"?};
+    the file may be compressed by gzip. A journal that is not there yet is made; importing again
+    goes on where it stopped.
+    """
+    from projections.document.versions import read_versions
+
+    _import(read_versions(path), folder, strict=strict, as_json=as_json)
+
+
+def git(
+    *,
+    repo: Annotated[str, typer.Argument(metavar="REPO", show_default=False)],
+    path: Annotated[str, typer.Argument(metavar="PATH", show_default=False)],
+    folder: Folder = None,
+    revision: Annotated[
+        str, typer.Option(metavar="REV", help="The commit, branch or tag to end at.")
+    ] = "HEAD",
+    order: Annotated[
+        str,
+        typer.Option(
+            metavar="first-parent|topo", help="The main line only, or merged branches as well."
+        ),
+    ] = "first-parent",
+    strict: _Strict = False,
+    as_json: AsJson = False,
+) -> None:
+    """Import the versions of one file in a local git repository.
+
+    Author, time and subject of each commit are kept. A journal that is not there yet is made;
+    importing again goes on where it stopped.
+    """
+    from projections.document.git import Order, read_git
+
+    if order not in get_args(Order):
+        raise UsageError(f"--order is {order!r}; it is first-parent or topo", key="order")
+    source = read_git(repo, path, revision=revision, order=cast("Order", order))
+    _import(source, folder, strict=strict, as_json=as_json)
+
+
+def file(
+    path: Annotated[str, typer.Argument(metavar="FILE", show_default=False)],
+    folder: Folder = None,
+    number: Annotated[
+        str, typer.Option("--n", metavar="N", help="Which version of its history this is.")
+    ] = "1",
+    strict: _Strict = False,
+    as_json: AsJson = False,
+) -> None:
+    """Import a file as it is now, with its time of change.
+
+    JSON, JSONL and YAML are read by the name's suffix. A journal that is not there yet is made.
+    """
+    from projections.document.file import read_file
+
+    source = read_file(path, n=read_count(number, "--n"))
+    _import(source, folder, strict=strict, as_json=as_json)
+
+
+def _import(source: Any, folder: str | None, *, strict: bool, as_json: bool) -> None:
+    from projections.document.importing import import_versions
+
+    path = finding.find(folder)
+    with Bar("importing") as bar:
+        if (path / config.FILE_NAME).exists():
+            with opening.open_path(path) as engine:
+                report = import_versions(engine, source, strict=strict, progress=bar)
+        else:
+            report = import_versions(path, source, strict=strict, progress=bar)
+    if as_json:
+        output.put_report(report)
+    else:
+        _put_report(path, report)
+    if not report.ok:
+        raise typer.Exit(JournalError.exit_code)
+
+
+def _put_report(path: Path, report: "ImportReport") -> None:
+    for problem in report.problems[:_SAID]:
+        output.say_error(f"left out: {problem}")
+    for note in report.notes[:_SAID]:
+        output.say(str(note))
+    more = max(report.problem_count - _SAID, 0) + max(report.note_count - _SAID, 0)
+    if more:
+        output.say(f"and {more} more; --json lists up to a thousand of each kind")
+    at = f", now at event {report.seq}" if report.seq else ""
+    output.put(output.plain(f"{path}: {report.summary()}{at}"))
+
+
+# --- out -----------------------------------------------------------------------------------------
+
+
+def export(
+    what: Annotated[
+        str, typer.Argument(metavar="events|versions", help="The log, or the document's past.")
+    ] = "events",
+    folder: Folder = None,
+    after: Annotated[
+        str, typer.Option(metavar="SEQ", help="Events after this one.", show_default=False)
+    ] = "",
+    upto: Annotated[
+        str, typer.Option(metavar="SEQ", help="Up to and with this one.", show_default=False)
+    ] = "",
+) -> None:
+    """Print the events, or the versions of the document.
+
+    Events are printed as they stand in the log, versions as JSON, one a line. What `export
+    versions` prints, `journal import versions` takes in again.
+    """
+    from projections.document import exporting
+
+    if what not in ("events", "versions"):
+        raise UsageError(f"{what!r} is exported nowhere; it is events or versions", key="what")
+    if what == "versions" and after:
+        raise UsageError("versions begin with the first one: no --after", key="after")
+    end = read_seq(upto) if upto else None
+    out = cast("BinaryIO", output.Results())
+    with opening.for_reading(folder) as engine:
+        if what == "versions":
+            exporting.write_versions(engine, out, upto=end)
+        else:
+            exporting.export_events(engine, out, after=read_seq(after or "0"), upto=end)

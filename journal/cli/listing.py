@@ -1,0 +1,319 @@
+"""`journal log`: the events as they stand in the log, of any length, also of a damaged one.
+
+I1  It needs the log alone: no state is folded and no projection loaded, so that it works where
+    those fail. Reading goes by blocks; `-n` starts from the end and reads no more than it must.
+I2  Every good event that was asked for is printed; then the damage is raised as `Corrupt`.
+I3  `--follow` goes on over a rotation, a writer that starts again and a repaired segment.
+"""
+
+import contextlib
+import os
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+
+from journal import codec, config
+from journal.cli import finding, output, parsing
+from journal.cli.options import AsJson, Folder, read_count, read_seq
+from journal.errors import Corrupt
+from journal.event import Event, format_time, parse_time, time_to_ms
+from journal.log.history import FOLDER_NAME, History
+from journal.log.reader import Reader
+from journal.recovery import Damage, corrupt, missing_end
+from journal.segment import Position
+from journal.witness import WitnessFile
+
+_NO_END = 2**62
+_FIRST_WINDOW = 256
+_POLL_S = 0.2
+_FALLBACK_COLUMNS = 120
+_USUAL_TYPE = len("journal.checkpoint")
+_WIDEST_NAME = 24
+
+Line = tuple[Event, bytes]
+"""An event and its bytes in the log, with the LF."""
+
+Show = Callable[[Line], None]
+
+
+class Wanted(NamedTuple):
+    """Which events are wanted: a stretch, of it those of some types and actors (none: all)."""
+
+    after: int = 0
+    upto: int = _NO_END
+    since: str = ""
+    until: str = ""
+    types: frozenset[str] = frozenset()
+    actors: frozenset[str] = frozenset()
+
+    def fits(self, event: Event) -> bool:
+        """Say whether an event is wanted."""
+        return (
+            self.after < event.seq <= self.upto
+            and event.time >= self.since
+            and not self.is_behind(event)
+            and (not self.types or event.type in self.types)
+            and (not self.actors or event.actor in self.actors)
+        )
+
+    def is_behind(self, event: Event) -> bool:
+        """Say whether an event, and so every later one, comes after what is wanted."""
+        return event.seq > self.upto or bool(self.until and event.time > self.until)
+
+    def ends_before(self, tail: Position) -> bool:
+        """Say whether nothing that is wanted can come behind `tail`."""
+        return tail.seq >= self.upto or bool(self.until and tail.time > self.until)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    parsing.add(
+        app,
+        "log",
+        log,
+        "journal log -n 20",
+        "journal log --type set --since 2026-03-01 --json | jq .data",
+        "journal log --after 120 --follow",
+    )
+
+
+def log(
+    *,
+    folder: Folder = None,
+    after: Annotated[
+        str, typer.Option(metavar="SEQ", help="Events after this one.", show_default=False)
+    ] = "0",
+    upto: Annotated[
+        str, typer.Option(metavar="SEQ", help="Up to and with this one.", show_default=False)
+    ] = "",
+    since: Annotated[
+        str, typer.Option(metavar="TIME", help="From this time on.", show_default=False)
+    ] = "",
+    until: Annotated[
+        str, typer.Option(metavar="TIME", help="Up to and with this time.", show_default=False)
+    ] = "",
+    types: Annotated[
+        list[str] | None, typer.Option("--type", metavar="TYPE", help="Of this type (repeatable).")
+    ] = None,
+    actors: Annotated[
+        list[str] | None, typer.Option("--actor", metavar="A", help="By this actor (repeatable).")
+    ] = None,
+    newest: Annotated[
+        str | None, typer.Option("-n", metavar="N", help="Only the newest N of these.")
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on with what is appended from now on.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the events, one a line.
+
+    With --json the lines of the log as they are stored. A time without a zone is UTC. Where the log
+    is damaged, every good event is listed, the damage is told on stderr and the exit code is 5.
+    """
+    path = finding.find(folder)
+    config.read(path)
+    wanted = Wanted(
+        after=read_seq(after),
+        upto=read_seq(upto) if upto else _NO_END,
+        since=parse_time(since) if since else "",
+        until=parse_time(until) if until else "",
+        types=frozenset(types or ()),
+        actors=frozenset(actors or ()),
+    )
+    number = None if newest is None else read_count(newest, "-n")
+    with _Log(path) as source:
+        history = source.history
+        show = _put_stored if as_json else _Shown(history.tail.seq)
+        for found in select(history, _narrowed(history, wanted), number):
+            show(found)
+        source.check(wanted)
+        if follow:
+            output.flush()
+            source.follow(wanted, show)
+
+
+# --- selecting -----------------------------------------------------------------------------------
+
+
+def select(history: History, wanted: Wanted, newest: int | None = None) -> Iterator[Line]:
+    """Yield the events that are wanted, oldest first; of them the newest so many, if given.
+
+    Raises `Corrupt` at the end where a part of the stretch is damaged.
+    """
+    if newest is None:
+        yield from (found for found in good_lines(history, wanted) if wanted.fits(found[0]))
+        return
+    upto = min(wanted.upto, history.tail.seq)
+    window = max(_FIRST_WINDOW, newest)
+    found: list[Line] = []
+    damage: Corrupt | None = None
+    while len(found) < newest and upto > wanted.after:
+        after = max(wanted.after, upto - window)
+        part = deque[Line](maxlen=newest - len(found))
+        try:
+            part.extend(select(history, wanted._replace(after=after, upto=upto)))
+        except Corrupt as error:
+            damage = error
+        found = [*part, *found]
+        upto, window = after, window * 4
+    yield from found
+    if damage is not None:
+        raise damage
+
+
+def _narrowed(history: History, wanted: Wanted) -> Wanted:
+    """Look the times up, so that only their stretch is read; where that fails all of it is."""
+    with contextlib.suppress(Corrupt):
+        if wanted.since:
+            before = format_time(time_to_ms(wanted.since) - 1)
+            wanted = wanted._replace(after=max(wanted.after, history.find_time(before)))
+        if wanted.until:
+            wanted = wanted._replace(upto=min(wanted.upto, history.find_time(wanted.until)))
+    return wanted
+
+
+def good_lines(history: History, wanted: Wanted) -> Iterator[Line]:
+    """Yield every good event of a stretch, and raise `Corrupt` behind the last if some are not."""
+    reached, damage = wanted.after, None
+    upto = min(wanted.upto, history.tail.seq)
+    try:
+        for block in history.blocks(wanted.after, upto):
+            yield from _cut_up(block.data)
+            reached = block.after.seq
+    except (Corrupt, ValueError):
+        for piece in history.good_lines(reached, upto):
+            if isinstance(piece, Damage):
+                damage = damage or corrupt(piece)
+                continue
+            for event, line in _cut_up(piece.data):
+                if reached < event.seq <= upto:
+                    yield event, line
+    if damage is not None:
+        raise damage
+
+
+def _cut_up(lines: bytes) -> Iterator[Line]:
+    """Return the events of a block; raises `ValueError`, before the first, where one is none."""
+    events = codec.decode_events(lines)
+    return zip(events, (part + b"\n" for part in lines.split(b"\n")[:-1]), strict=True)
+
+
+# --- the log -------------------------------------------------------------------------------------
+
+
+class _Log:
+    """The log of a journal: what there is of it now, and what comes."""
+
+    def __init__(self, path: Path) -> None:
+        # Before the log, which only grows: what was on disk then has to be there.
+        with contextlib.closing(WitnessFile(path, write=False)) as witness:
+            known = witness.read()
+        self._known_seq = 0 if known is None else known.synced_seq
+        self._reader = Reader(path / FOLDER_NAME)
+        self._fault: Corrupt | None = None
+        try:
+            self._reader.seek(_NO_END)
+            for _ in self._reader.advance():
+                pass
+        except Corrupt as error:
+            self._fault = error
+            self._reader.pass_over_damage()
+        self.history = self._reader.history
+
+    def __enter__(self) -> "_Log":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._reader.close()
+
+    def check(self, wanted: Wanted) -> None:
+        """Raise `Corrupt` where the end of the log is damaged or gone."""
+        if self._fault is not None:
+            raise self._fault
+        if self._known_seq > self.history.tail.seq and not wanted.ends_before(self.history.tail):
+            raise missing_end(self._reader.last, self.history.tail, self._known_seq)
+
+    def follow(self, wanted: Wanted, show: Show) -> None:
+        """Show what is appended from now on, until the end that is wanted or Ctrl-C."""
+        if wanted.ends_before(self.history.tail):
+            return
+        for found in following(self._reader, lambda: time.sleep(_POLL_S)):
+            if wanted.is_behind(found[0]):
+                return
+            if wanted.fits(found[0]):
+                show(found)
+                output.flush()
+
+
+def following(reader: Reader, wait: Callable[[], None]) -> Iterator[Line]:
+    """Yield what is appended behind the reader's tail, for ever; `wait` is called between looks.
+
+    Raises `Corrupt` for damage in what was appended.
+    """
+    while True:
+        for block in reader.advance():
+            yield from _cut_up(block.data)
+        wait()
+        if _was_replaced(reader):
+            reader = _open_again(reader)
+
+
+def _was_replaced(reader: Reader) -> bool:
+    """Say whether another file stands in the place of the one that is read: a repair."""
+    ours = reader.last.stat()
+    found = os.stat(reader.last.path, follow_symlinks=False)
+    return (ours.st_dev, ours.st_ino) != (found.st_dev, found.st_ino)
+
+
+def _open_again(reader: Reader) -> Reader:
+    seen = reader.tail.seq
+    reader.close()
+    again = Reader(reader.folder)
+    again.seek(seen)
+    return again
+
+
+def last_seq(path: Path) -> int:
+    """Return the last seq in the log of the journal at `path`."""
+    with contextlib.closing(Reader(path / FOLDER_NAME)) as reader:
+        reader.seek(_NO_END)
+        return reader.tail.seq
+
+
+# --- showing -------------------------------------------------------------------------------------
+
+
+def _put_stored(found: Line) -> None:
+    output.put_bytes(found[1])
+
+
+class _Shown:
+    """Events in columns for people: seq, time, type, actor, data as far as the line goes."""
+
+    def __init__(self, last_seq: int) -> None:
+        import shutil
+
+        self._columns = shutil.get_terminal_size((_FALLBACK_COLUMNS, 24)).columns
+        self._seq = len(str(last_seq))
+        self._type, self._actor = _USUAL_TYPE, 0
+
+    def __call__(self, found: Line) -> None:
+        """Print the line of an event."""
+        event, _ = found
+        kind, actor = output.plain(event.type), output.plain(event.actor)
+        # Columns grow with what comes, up to a width; what is longer pushes its own line only.
+        self._seq = max(self._seq, len(str(event.seq)))
+        self._type = max(self._type, min(len(kind), _WIDEST_NAME))
+        self._actor = max(self._actor, min(len(actor), _WIDEST_NAME))
+        head = f"{event.seq:>{self._seq}}  {event.time}  "
+        tail = f"{actor:<{self._actor}}  " if self._actor else ""
+        room = self._columns - len(head) - max(len(kind), self._type) - 2 - len(tail)
+        data = output.shorten(event.data, room)
+        name = output.paint(f"{kind:<{self._type}}", "name", sys.stdout)
+        output.put(f"{head}{name}  {tail}{data}".rstrip())
