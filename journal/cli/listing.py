@@ -237,7 +237,7 @@ class _Log:
         if self._fault is not None:
             raise self._fault
         if self._known_seq > self.history.tail.seq and not wanted.ends_before(self.history.tail):
-            raise missing_end(self._reader.last, self.history.tail, self._known_seq)
+            raise missing_end(self._reader.last, self._known_seq)
 
     def follow(self, wanted: Wanted, show: Show) -> None:
         """Show what is appended from now on, until the end that is wanted or Ctrl-C."""

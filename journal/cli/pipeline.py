@@ -213,7 +213,10 @@ def _put_begun(run: "PipelineRun", *, as_json: bool) -> None:
 
 
 def list_(root: _Root = None, as_json: AsJson = False) -> None:
-    """List every run under the root, and mark those that look complete but were never finished."""
+    """List the runs under the root, and how they stand.
+
+    Marked are those that look complete but were never finished, and those that are damaged.
+    """
     from projections.pipeline_state import listing
 
     found = listing.list_runs(root)
@@ -385,14 +388,14 @@ def complete(run: _Run, root: _Root = None, actor: _Actor = "") -> None:
 
 
 def escalate(run: _Run, reason: _Reason, root: _Root = None, actor: _Actor = "") -> None:
-    """Hand a run to a person; it goes on only when one says so."""
+    """Hand a run to a person, who alone lets it go on."""
     with _open(run, root) as opened:
         opened.escalate(reason, actor=actor)
         _put_state(opened)
 
 
 def fail(run: _Run, reason: _Reason, root: _Root = None, actor: _Actor = "") -> None:
-    """End a run as failed; it goes on only when a person says so."""
+    """End a run as failed; only a person lets it go on."""
     with _open(run, root) as opened:
         opened.fail(reason, actor=actor)
         _put_state(opened)
@@ -410,7 +413,7 @@ def meta(
     root: _Root = None,
     actor: _Actor = "",
 ) -> None:
-    """Set a member of the run's metadata that is not the schema's own."""
+    """Set a member of metadata, not the schema's own."""
     read = given.read_data(value)
     with _open(run, root) as opened:
         opened.set_metadata(key, read, actor=actor)
@@ -451,7 +454,10 @@ def prefs(
     root: _Root = None,
     actor: _Actor = "",
 ) -> None:
-    """Record which preference files were consulted, with their hashes."""
+    """Record which preference files were consulted.
+
+    Their content is hashed now. A path that is not given is the one recorded before.
+    """
     with _open(run, root) as opened:
         opened.record_preferences(user, workspace, actor=actor)
         _put_state(opened)

@@ -11,7 +11,9 @@ from journal.engine.reports import CheckpointInfo
 from journal.errors import UsageError
 from journal.event import Clock, format_time, parse_time
 
-_HEAD = re.compile(r"head(?:~([0-9]+))?")
+_DIGITS = re.compile(r"[0-9]+")
+_MAX_DIGITS = 20
+_HEAD = re.compile(r"head(?:~([0-9]{1,19}))?")
 _AGO = re.compile(
     r"(?P<count>[0-9]+|an?|one)\s*"
     r"(?P<unit>s|sec|second|m|min|minute|h|hour|d|day|w|week)s?(?:\s+ago)?",
@@ -35,8 +37,9 @@ def find_seq(
     if isinstance(place, int):
         return _check(place, last)
     text = place.strip()
-    if text.isdecimal():
-        return _check(int(text), last)
+    if _DIGITS.fullmatch(text):
+        # More digits than a seq can have need not be read as a number.
+        return _check(int(text) if len(text) < _MAX_DIGITS else last + 1, last)
     if head := _HEAD.fullmatch(text):
         return _check(last - int(head[1] or 0), last)
     if (seq := _find_checkpoint(text, checkpoints())) is not None:
