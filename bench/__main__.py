@@ -91,10 +91,9 @@ class _Bench:
                 return _work(measure.job, system, given, folder)
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
-        made = "journal" if measure.job == "command" else system
-        folder = self._work / f"{made}-{given['events']}"
+        folder = self._work / f"{system}-{given['events']}"
         if not folder.exists():
-            filled = _work("fill", made, {"events": given["events"]}, folder)
+            filled = _work("fill", system, {"events": given["events"]}, folder)
             if "missing" in filled:
                 return filled
         return _work(measure.job, system, {**given, "digest": self._digest(given)}, folder)

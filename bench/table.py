@@ -22,6 +22,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     system: str
     other: str
     wanted: float
+    guarded: float
     measured: float
 
     @property
@@ -31,8 +32,8 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def broken(self) -> bool:
-        """Whether it is worse than wanted by more than half."""
-        return self.measured > self.wanted * 1.5
+        """Whether it is worse than wanted, or than reached before, by more than half."""
+        return self.measured > self.guarded * 1.5
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +76,7 @@ def _judge(wanted: Wanted, rounds: list[Round]) -> Judged | None:
         system=wanted.system,
         other=wanted.other,
         wanted=wanted.at_most,
+        guarded=wanted.guarded,
         measured=statistics.median(ratios),
     )
 
@@ -93,7 +95,7 @@ def text(line: Line) -> str:
         detail = _detail(line.rounds, name)
         out.append(f"    {name:<28} {cost:>12.3f}  {ratio}  {detail}".rstrip())
     for one in line.judged:
-        mark = "met" if one.met else "BROKEN" if one.broken else "missed"
+        mark = "met" if one.met else "BROKEN" if one.broken else "not met"
         out.append(
             f"    {one.system} / {one.other}: {one.measured:.3f}, wanted at most "
             f"{one.wanted:.3f}: {mark}"

@@ -70,12 +70,12 @@ def retry_task(state: Any, event: Any) -> Any:
     return state
 
 
-APPLY: dict[type[msgspec.Struct], Any] = {
+APPLY: dict[type[Any], Any] = {
     TaskChanged: change_task,
     TaskRenamed: rename_task,
     TaskRetried: retry_task,
 }
-NAMES = {TaskChanged: "task_changed", TaskRenamed: "task_renamed", TaskRetried: "task_retried"}
+NAMES: dict[type[Any], str] = {TaskChanged: "task_changed", TaskRenamed: "task_renamed", TaskRetried: "task_retried"}
 BY_NAME = {name: APPLY[event] for event, name in NAMES.items()}
 TaskEvent = TaskChanged | TaskRenamed | TaskRetried
 

@@ -33,7 +33,7 @@ MAX_APPEND_BYTES = 64 << 20
 MAX_STATE_BYTES = 56 << 20
 
 SUFFIX_BYTES = len(b',"crc":"00000000"}\n')
-LINE_HEAD = re.compile(rb'\{"seq":([1-9][0-9]{0,18}),"time":"([^"\\]{24})","type":"([^"\\]+)"')
+LINE_HEAD = re.compile(rb'\{"seq":([1-9][0-9]{0,18}),"time":"([0-9T:.Z-]{24})","type":"([^"\\]+)"')
 LINE_TAIL = re.compile(
     rb'(?:,"part":\[([0-9]+),([0-9]+)\])?(?:,"unsynced":([0-9]+))?,"crc":"([0-9a-f]{8})"\}\n\Z'
 )

@@ -86,7 +86,7 @@ def read(folder: Path) -> Config:
     try:
         config = msgspec.convert(found, Config)
     except msgspec.ValidationError as error:
-        raise Corrupt(str(error), path=path, advice=_HOW_TO_MEND) from error
+        raise Corrupt(_say(error), path=path, advice=_HOW_TO_MEND) from error
     _check(path, config)
     return config
 
@@ -114,12 +114,10 @@ def _no_journal(folder: Path) -> JournalError:
 def _parse(path: Path, raw: bytes) -> dict[str, Any]:
     import yaml
 
+    text = _decode(path, raw)
     try:
-        text = raw.decode()
         _refuse_twice(path, yaml.compose(text, Loader=yaml.SafeLoader))
         found = yaml.safe_load(text)
-    except UnicodeDecodeError as error:
-        raise Corrupt("not UTF-8", path=path, offset=error.start, advice=_HOW_TO_MEND) from error
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         raise Corrupt(
@@ -133,6 +131,15 @@ def _parse(path: Path, raw: bytes) -> dict[str, Any]:
         why = "a mapping of settings is expected" if text.strip() else "the file is empty"
         raise Corrupt(why, path=path, advice=_HOW_TO_MEND)
     return found
+
+
+def _decode(path: Path, raw: bytes) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        wide = raw.startswith((b"\xff\xfe", b"\xfe\xff"))
+        why = "UTF-16 text, expected UTF-8" if wide else "not UTF-8"
+        raise Corrupt(why, path=path, offset=error.start, advice=_HOW_TO_MEND) from error
 
 
 def _unprintable(path: Path, text: str, at: int) -> Corrupt:
@@ -169,6 +176,12 @@ def _refuse_twice(path: Path, root: Any) -> None:
                     advice=_HOW_TO_MEND,
                 )
             waiting.append(value)
+
+
+def _say(error: msgspec.ValidationError) -> str:
+    """Say what does not fit with the key first: "views.every_ms: Expected `int`, got `str`"."""
+    why, _, key = str(error).partition(" - at `$.")
+    return f"{key.rstrip('`')}: {why}" if key else why
 
 
 def _check(path: Path, config: Config) -> None:

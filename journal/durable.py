@@ -257,8 +257,11 @@ class Replacement:
             sync_folder(os.path.dirname(self.path) or ".")
 
     def discard(self) -> None:
-        """Remove the temporary file."""
-        with contextlib.suppress(FileNotFoundError):
+        """Remove the temporary file; where that fails it is left for `remove_leftovers`.
+
+        It raises nothing, so that it never hides why the file is not wanted (I3 above all).
+        """
+        with contextlib.suppress(OSError):
             os.unlink(self._temporary)
 
 
@@ -318,6 +321,22 @@ def remove(path: str | os.PathLike[str]) -> None:
     """Remove a file and make that durable."""
     os.unlink(path)
     sync_folder(os.path.dirname(os.fspath(path)) or ".")
+
+
+def name_folder(path: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
+    """Give a finished folder its name, durably, where nothing or an empty folder is.
+
+    A crash before leaves the folder under its first name, a crash after under its last.
+    """
+    os.rename(path, target)
+    sync_folder(os.path.dirname(os.path.abspath(target)))
+
+
+def remove_folder(path: str | os.PathLike[str]) -> None:
+    """Remove an unfinished folder of ours with all that is in it; one that is gone is no error."""
+    import shutil
+
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def remove_leftovers(folder: str | os.PathLike[str], name: str = "") -> int:

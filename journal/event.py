@@ -9,6 +9,7 @@ This file reads and writes no bytes of a log; see `journal.codec` and `journal.s
 """
 
 import functools
+import re
 import time as clock
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -109,6 +110,8 @@ def parse_time(text: str) -> str:
 
     Fractions finer than a millisecond are cut. Raises `UsageError` for anything else.
     """
+    if not isinstance(text, str):
+        raise UsageError(f"a time is text, not a {type(text).__name__}", key="time")
     try:
         moment = datetime.fromisoformat(text.strip())
         if moment.tzinfo is None:
@@ -122,10 +125,29 @@ def parse_time(text: str) -> str:
     return f"{moment.isoformat()[:19]}.{moment.microsecond // 1000:03d}Z"
 
 
+def read_time(text: str, now: Clock) -> str:
+    """Read a time as `parse_time` does, or one told from now: "now", "2 hours ago", "30m".
+
+    Raises `UsageError` for anything else.
+    """
+    if text.strip().lower() == "now":
+        return format_time(now())
+    if ago := _AGO.fullmatch(text.strip()):
+        count = int(ago["count"]) if ago["count"].isdecimal() else 1
+        return format_time(now() - count * _UNIT_MS[ago["unit"][0].lower()])
+    return parse_time(text)
+
+
 def time_to_ms(text: str) -> int:
     """Milliseconds since 1970 of a time of I2."""
     moment = datetime.fromisoformat(text)
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // _MILLISECOND
 
 
+_AGO = re.compile(
+    r"(?P<count>[0-9]{1,9}|an?|one)\s*"
+    r"(?P<unit>s|sec|second|m|min|minute|h|hour|d|day|w|week)s?(?:\s+ago)?",
+    re.ASCII | re.IGNORECASE,
+)
+_UNIT_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 _MILLISECOND = datetime(1970, 1, 1, 0, 0, 0, 1000) - datetime(1970, 1, 1)

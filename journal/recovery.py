@@ -20,8 +20,9 @@ Why a cut is safe: an append is acknowledged after a sync that covers it, so byt
 covered were promised to nobody; a line that was once on disk whole is refused, not cut.
 """
 
+import re
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import msgspec
@@ -31,10 +32,31 @@ from journal.errors import Corrupt
 from journal.segment import BadBlock, Block, Position, Segment, lost_upto
 
 _BASES_KEPT = 16
+_TAILS_TRIED = 16  # Data may have members named crc, too.
+_LINE_START = b'{"seq":'
+_CRC_MEMBER = re.compile(rb',"crc":"([0-9a-f]{8})"\}')
 REPAIR_ADVICE = (
     "Nothing was changed; every good event can still be read. "
     "`journal repair --dry-run` says what can be saved and what a repair would do."
 )
+_CONFLICT = "a git conflict marker"
+_WIDE = "UTF-16 text, expected UTF-8"
+_BOM = "a byte order mark (BOM) before a line"
+_CRLF = "a line end that was converted to CRLF"
+_CR = "line ends that were converted to CR"
+_PUT_BACK = {
+    _CONFLICT: "Take the file whole from one side of the merge: two logs cannot be merged. ",
+    _WIDE: "Convert the file back, as by `iconv -f UTF-16 -t UTF-8`. ",
+    _BOM: "Take these three bytes out again: the line is then as it was written. ",
+    _CRLF: "Convert the line ends back to LF, as by `sed -i 's/\\r$//'`: every byte is then as it "
+    "was written. ",
+    _CR: "Convert the line ends back to LF, as by `tr '\\r' '\\n'`. ",
+}
+"""What another program did to the whole file can be undone, and nothing is lost then."""
+
+
+Sift = Callable[[Segment, Position, int], Iterator["Block | Damage"]]
+"""How the pieces of a segment are found: `sift`, `decoded` or `walk`."""
 
 
 class Damage(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,7 +128,7 @@ def judge(segment: Segment, at: Position, size: int, *, synced_seq: int) -> Verd
         end = segment.position_after(whole_end) or at
     why = "an append was cut off" if damage is None else damage.why
     if end.seq < synced_seq:
-        raise missing_end(segment, end, synced_seq, damage)
+        raise missing_end(segment, synced_seq)
     return Verdict(end=end, torn_bytes=size - end.offset, why=why)
 
 
@@ -119,10 +141,18 @@ def _refuse_by_table(damage: Damage, proven: int) -> None:
         raise corrupt(damage, f"; a later line proves that event {proven} had reached the disk")
 
 
-def missing_end(
-    segment: Segment, end: Position, synced_seq: int, damage: Damage | None = None
-) -> Corrupt:
-    """Make the error for acknowledged events that are gone: good lines end at `end` (I3)."""
+def missing_end(segment: Segment, synced_seq: int) -> Corrupt:
+    """Make the error for acknowledged events that are gone at the end (I3).
+
+    It names the first bad line of the last segment, or where good lines end: there may be some of
+    an append whose last part is missing.
+    """
+    end, damage = segment.start, None
+    for piece in sift(segment, segment.start, segment.size()):
+        if isinstance(piece, Damage):
+            damage = piece
+            break
+        end = piece.after
     note = (
         f"; event {synced_seq} was known to be on disk, as the witness or a snapshot shows, "
         f"and good lines end at event {end.seq}"
@@ -130,7 +160,7 @@ def missing_end(
     if damage is not None:
         return corrupt(damage, note)
     return Corrupt(
-        f"{_span(end.seq + 1, synced_seq)} missing at the end{note}",
+        f"{_span(min(end.seq + 1, synced_seq), synced_seq)} missing at the end{note}",
         path=segment.path,
         line=segment.count_lines(end.offset) + 1,
         offset=end.offset,
@@ -151,7 +181,7 @@ def corrupt(damage: Damage, note: str = "") -> Corrupt:
         line=damage.line,
         offset=damage.offset,
         seq=damage.first_lost,
-        advice=REPAIR_ADVICE,
+        advice=_PUT_BACK.get(damage.why, "") + REPAIR_ADVICE,
     )
 
 
@@ -186,6 +216,52 @@ def sift(segment: Segment, at: Position, size: int) -> Iterator[Block | Damage]:
         if bad_from.offset == size:
             return
         at = yield from _sift_lines(segment, bad_from, size)
+
+
+def decoded(segment: Segment, at: Position, size: int) -> Iterator[Block | Damage]:
+    """Yield as `sift` does; what checks and is no event is damage, too, so every block decodes."""
+    for piece in sift(segment, at, size):
+        if isinstance(piece, Block) and not _decodes(piece.data):
+            yield from walk(segment, piece.before, piece.after.offset)
+        else:
+            yield piece
+
+
+def _decodes(lines: bytes) -> bool:
+    try:
+        codec.decode_events(lines)
+    except ValueError:
+        return False
+    return True
+
+
+def salvage(data: bytes, crc: int) -> list[bytes]:
+    """Return the whole lines of ours in bytes of a damage that stands where the crc is `crc`.
+
+    Such as a line behind a BOM, NUL bytes or a piece of itself, two lines on one, line ends made
+    CRLF. Each checks from the one before, so nothing is guessed.
+    """
+    found: list[bytes] = []
+    start = data.find(_LINE_START)
+    while start >= 0:
+        line = _line_at(data, start, crc)
+        if line:
+            found.append(line)
+            crc = codec.crc_after(int(line[-11:-3], 16))
+        start = data.find(_LINE_START, start + max(1, len(line) - 1))
+    return found
+
+
+def _line_at(data: bytes, start: int, crc: int) -> bytes:
+    """Return the line that starts there and checks, with its LF; empty if there is none."""
+    done = start
+    for tail, _ in zip(_CRC_MEMBER.finditer(data, start), range(_TAILS_TRIED), strict=False):
+        crc = zlib.crc32(memoryview(data)[done : tail.start()], crc)
+        done = tail.start()
+        if crc == int(tail[1], 16):
+            line = data[start : tail.end()] + b"\n"
+            return line if _decodes(line) else b""
+    return b""
 
 
 def walk(segment: Segment, at: Position, size: int) -> Iterator[Block | Damage]:
@@ -231,15 +307,15 @@ def _check_line(
     if not line.strip():
         return None, "a blank line"
     if not line.endswith(b"\n"):
-        return None, "a line without its end"
+        return None, _CR if b'"}\r{"seq":' in line else "a line without its end"
     tail = codec.read_tail(line)
     if b"\0" in line:
-        return None, "a line with NUL bytes"
+        return None, _name_foreign(line) or "a line with NUL bytes"
     if tail is None:
-        return None, _name_foreign(line)
+        return None, _name_foreign(line) or "a line that is not an event of this journal"
     base = next((b for b in bases if _crc_of(line, b) == tail.crc), None)
     if base is None:
-        return None, "a line that fails its check"
+        return None, _name_foreign(line) or "a line that fails its check"
     head = codec.LINE_HEAD.match(line)
     try:
         event = codec.decode_event(line)
@@ -252,13 +328,20 @@ def _check_line(
 
 
 def _name_foreign(line: bytes) -> str:
+    """Name what another program did to a line, where the line shows it; else nothing."""
     if line.startswith((b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")):
-        return "a git conflict marker"
+        return _CONFLICT
+    if line.startswith((b"\xff\xfe", b"\xfe\xff", b'{\0"\0', b'\0{\0"')):
+        return _WIDE
     if line.startswith(b"\xef\xbb\xbf"):
-        return "a byte order mark (BOM) before a line"
+        return _BOM
     if line.endswith(b"}\r\n"):
-        return "a line end that was converted to CRLF"
-    return "a line that is not an event of this journal"
+        return _CRLF
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        return f"a line with bytes that are not UTF-8 (0x{line[error.start]:02X} at {error.start})"
+    return ""
 
 
 def _crc_of(line: bytes, base: int) -> int:

@@ -7,8 +7,10 @@ from projections.projection import Projection
 
 BUILT_IN = {
     "document": "projections.document.projection:PROJECTION",
+    "agloop": "projections.agloop.projection:PROJECTION",
     "loop_plan": "projections.loop_plan.projection:PROJECTION",
     "pipeline_state": "projections.pipeline_state.projection:PROJECTION",
+    "checkpointed_loop": "projections.checkpointed_loop.projection:PROJECTION",
 }
 """Name -> where the projection is defined; imported when it is wanted."""
 

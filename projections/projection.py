@@ -21,7 +21,7 @@ It reads no files; `projections.view` writes the state where people look.
 
 import functools
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Union
 
@@ -46,6 +46,7 @@ from journal.event import (
     is_engine_type,
 )
 from projections.patch import apply_patch
+from projections.patch.touching import touched_by_patch
 from projections.revision import compute_revision
 
 Apply = Callable[[Any, Any], Any]
@@ -56,6 +57,10 @@ Check = Callable[[Any], None]
 
 ReadView = Callable[[bytes, Path], Any]
 """(bytes, path) -> the value that somebody else wrote into a view; raises `Corrupt`."""
+
+Touches = Callable[[Any], list[str]]
+"""(event) -> pointers of all the places that it can change, as `projections.patch.touching` has
+them, whatever the state; told without the state, so that a search can pass over an event."""
 
 NoteRebuild = Callable[[str, bytes], tuple[str, Any] | None]
 """(why, the bytes there) -> (type, data) of an event that says a view is written again, or None."""
@@ -145,7 +150,8 @@ class Projection:
     cannot be read is written again at once, where it would be `Drift` else.
     `revision`: a fingerprint of the code; computed from its source if not given. `makes_json`:
     its apply functions are known to put JSON values only into the state, which then need not be
-    read back to make sure.
+    read back to make sure. `touches`: where an event can change the state, for a quicker search
+    for changes; events of old types are always looked at.
     """
 
     def __init__(
@@ -164,6 +170,7 @@ class Projection:
         rebuilds_unreadable: bool = False,
         revision: str | None = None,
         makes_json: bool = False,
+        touches: Touches | None = None,
     ) -> None:
         """Build the decoder; raises `UsageError` for a type name that cannot be one."""
         self.name = name
@@ -191,6 +198,15 @@ class Projection:
             self._apply[line] = _apply_carried if carries else _leave
             lines.append(line)
         lost = lines[len(lines) - len(_ENGINE_TYPES) + _ENGINE_TYPES.index(LOST)]
+        self._touches = {
+            line: _touch_nothing
+            if apply is _leave
+            else _touched_by_carried
+            if apply is _apply_carried
+            else touches
+            for line, apply in self._apply.items()
+            if apply != self._apply_upcast
+        }
         self._apply_to_hole = {**self._apply, lost: _meet_hole}
         self._decoder = msgspec.json.Decoder(Union[tuple(lines)])  # noqa: UP007 - built at run time
 
@@ -223,10 +239,13 @@ class Projection:
         return self.apply(state, self.decode(lines, unknown))
 
     def decode(self, lines: bytes, unknown: list[Unknown] | None = None) -> list[Any]:
-        """Decode checked lines typed; a line that is not understood becomes an `Unknown`."""
+        """Decode checked lines typed; a line that is not understood becomes an `Unknown`.
+
+        Raises `ValueError` for a line that is no event, though it checks.
+        """
         try:
             return self._decoder.decode_lines(lines)
-        except msgspec.ValidationError:
+        except (msgspec.ValidationError, RecursionError):
             events = [self._decode_one(line) for line in lines.split(b"\n")[:-1]]
         if unknown is not None:
             unknown.extend(event for event in events if isinstance(event, Unknown))
@@ -235,7 +254,7 @@ class Projection:
     def _decode_one(self, line: bytes) -> Any:
         try:
             return self._decoder.decode(line)
-        except msgspec.ValidationError as error:
+        except (msgspec.ValidationError, RecursionError) as error:
             plain = codec.decode_event(line)
             return Unknown(plain.seq, plain.type, _say(error))
 
@@ -254,6 +273,29 @@ class Projection:
         except Exception as error:
             raise self._failure(event, error) from error
         return state
+
+    def apply_each(self, state: Any, events: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+        """Yield each decoded event with the state after it, which the next one may change.
+
+        Raises as `apply` does, and `Hole` at a `journal.lost`.
+        """
+        table = self._apply_to_hole
+        for event in events:
+            try:
+                state = table[event.__class__](state, event)
+            except (Corrupt, Hole):
+                raise
+            except Exception as error:
+                raise self._failure(event, error) from error
+            yield event, state
+
+    def touched(self, event: Any) -> list[str] | None:
+        """Return the places that a decoded event can change, None where that is not known.
+
+        All other places have the same value after it; see `projections.patch.touching`.
+        """
+        touches = self._touches.get(event.__class__)
+        return None if touches is None else touches(event)
 
     def _failure(self, event: Any, error: Exception) -> JournalError:
         seq = getattr(event, "seq", None)
@@ -391,7 +433,18 @@ def _apply_carried(state: Any, event: Any) -> Any:
     return state
 
 
-def _say(error: msgspec.ValidationError) -> str:
+def _touch_nothing(event: Any) -> list[str]:  # noqa: ARG001 - the shape of `Touches`
+    return []
+
+
+def _touched_by_carried(event: Any) -> list[str]:
+    carried: Carried = event.data
+    if carried.state is not msgspec.UNSET:
+        return [""]
+    return touched_by_patch(carried.patch) if isinstance(carried.patch, list) else []
+
+
+def _say(error: Exception) -> str:
     """Say what does not fit in our words: `data.path`, not `$.data.path`."""
     return re.sub(r"`\$\.?([^`]*)`", lambda m: f"`{m[1] or 'line'}`", str(error))
 

@@ -22,7 +22,7 @@ _EVERY = 1000
 """Events from one snapshot of the floor to the next."""
 
 
-def _line(event: type[msgspec.Struct], name: str) -> type[Any]:
+def _line(event: type[Any], name: str) -> type[Any]:
     return msgspec.defstruct(
         "Line",
         [("seq", int), ("time", str), ("data", event), ("actor", str, "")],

@@ -1,13 +1,16 @@
 """`journal log`: the events as they stand in the log, of any length, also of a damaged one.
 
 I1  It needs the log alone: no state is folded and no projection loaded, so that it works where
-    those fail. Reading goes by blocks; `-n` starts from the end and reads no more than it must.
+    those fail; only `--touching` and `--stat` ask for both (`effects`). Reading goes by blocks;
+    `-n` starts from the end and reads no more than it must.
 I2  Every good event that was asked for is printed; then the damage is raised as `Corrupt`.
 I3  `--follow` goes on over a rotation, a writer that starts again and a repaired segment.
 """
 
 import contextlib
+import itertools
 import os
+import re
 import sys
 import time
 from collections import deque
@@ -18,10 +21,12 @@ from typing import Annotated, NamedTuple
 import typer
 
 from journal import codec, config
-from journal.cli import finding, output, parsing
+from journal.cli import finding, opening, output, parsing
+from journal.cli.columns import Columns
+from journal.cli.effects import Effects, Line
 from journal.cli.options import AsJson, Folder, read_count, read_seq
-from journal.errors import Corrupt
-from journal.event import Event, format_time, parse_time, time_to_ms
+from journal.errors import Corrupt, UsageError
+from journal.event import Event, format_time, now_ms, read_time, time_to_ms
 from journal.log.history import FOLDER_NAME, History
 from journal.log.reader import Reader
 from journal.recovery import Damage, corrupt, missing_end
@@ -31,18 +36,16 @@ from journal.witness import WitnessFile
 _NO_END = 2**62
 _FIRST_WINDOW = 256
 _POLL_S = 0.2
-_FALLBACK_COLUMNS = 120
-_USUAL_TYPE = len("journal.checkpoint")
-_WIDEST_NAME = 24
-
-Line = tuple[Event, bytes]
-"""An event and its bytes in the log, with the LF."""
+_STAT_COLUMNS = len("+10 -10 ~10")
 
 Show = Callable[[Line], None]
 
 
 class Wanted(NamedTuple):
-    """Which events are wanted: a stretch, of it those of some types and actors (none: all)."""
+    """Which events are wanted: a stretch, of it those of some types and actors (none: all).
+
+    `grep` is looked for in the line as it stands in the log, up to its crc.
+    """
 
     after: int = 0
     upto: int = _NO_END
@@ -50,6 +53,14 @@ class Wanted(NamedTuple):
     until: str = ""
     types: frozenset[str] = frozenset()
     actors: frozenset[str] = frozenset()
+    grep: "re.Pattern[str] | None" = None
+
+    def takes(self, found: Line) -> bool:
+        """Say whether a line is wanted."""
+        event, line = found
+        if not self.fits(event):
+            return False
+        return self.grep is None or bool(self.grep.search(line[: -codec.SUFFIX_BYTES].decode()))
 
     def fits(self, event: Event) -> bool:
         """Say whether an event is wanted."""
@@ -78,6 +89,7 @@ def add_to(app: typer.Typer) -> None:
         log,
         "journal log -n 20",
         "journal log --type set --since 2026-03-01 --json | jq .data",
+        "journal log --since '2 hours ago' --touching /tasks --stat",
         "journal log --after 120 --follow",
     )
 
@@ -92,7 +104,10 @@ def log(
         str, typer.Option(metavar="SEQ", help="Up to and with this one.", show_default=False)
     ] = "",
     since: Annotated[
-        str, typer.Option(metavar="TIME", help="From this time on.", show_default=False)
+        str,
+        typer.Option(
+            metavar="TIME", help="From this time on; '2 hours ago' is one.", show_default=False
+        ),
     ] = "",
     until: Annotated[
         str, typer.Option(metavar="TIME", help="Up to and with this time.", show_default=False)
@@ -103,6 +118,17 @@ def log(
     actors: Annotated[
         list[str] | None, typer.Option("--actor", metavar="A", help="By this actor (repeatable).")
     ] = None,
+    grep: Annotated[
+        str,
+        typer.Option(metavar="REGEX", help="With this in the line of the log.", show_default=False),
+    ] = "",
+    touching: Annotated[
+        str | None,
+        typer.Option(metavar="POINTER", help="That changed what is there.", show_default=False),
+    ] = None,
+    stat: Annotated[
+        bool, typer.Option("--stat", help="Count the leaves that each added, removed, changed.")
+    ] = False,
     newest: Annotated[
         str | None, typer.Option("-n", metavar="N", help="Only the newest N of these.")
     ] = None,
@@ -116,38 +142,63 @@ def log(
     With --json the lines of the log as they are stored. A time without a zone is UTC. Where the log
     is damaged, every good event is listed, the damage is told on stderr and the exit code is 5.
     """
+    if stat and as_json:
+        raise UsageError("--stat is for people: --json prints the lines as they are stored")
     path = finding.find(folder)
     config.read(path)
     wanted = Wanted(
         after=read_seq(after),
         upto=read_seq(upto) if upto else _NO_END,
-        since=parse_time(since) if since else "",
-        until=parse_time(until) if until else "",
+        since=read_time(since, now_ms) if since else "",
+        until=read_time(until, now_ms) if until else "",
         types=frozenset(types or ()),
         actors=frozenset(actors or ()),
+        grep=_read_regex(grep) if grep else None,
     )
     number = None if newest is None else read_count(newest, "-n")
-    with _Log(path) as source:
+    with contextlib.ExitStack() as opened:
+        source = opened.enter_context(_Log(path))
+        effects = None
+        if touching is not None or stat:
+            # After the log, so that the engine has every line that is asked about.
+            engine = opened.enter_context(opening.for_reading(folder))
+            effects = Effects(engine, touching, count=stat)
         history = source.history
-        show = _put_stored if as_json else _Shown(history.tail.seq)
-        for found in select(history, _narrowed(history, wanted), number):
+        show = _put_stored if as_json else _Shown(history.tail.seq, effects if stat else None)
+        for found in select(history, _narrowed(history, wanted), number, effects):
             show(found)
         source.check(wanted)
         if follow:
             output.flush()
-            source.follow(wanted, show)
+            source.follow(wanted, show, effects)
+
+
+def _read_regex(text: str) -> "re.Pattern[str]":
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise UsageError(f"--grep {text!r}: {error}", key="grep") from error
 
 
 # --- selecting -----------------------------------------------------------------------------------
 
 
-def select(history: History, wanted: Wanted, newest: int | None = None) -> Iterator[Line]:
+def select(
+    history: History,
+    wanted: Wanted,
+    newest: int | None = None,
+    effects: Effects | None = None,
+) -> Iterator[Line]:
     """Yield the events that are wanted, oldest first; of them the newest so many, if given.
 
     Raises `Corrupt` at the end where a part of the stretch is damaged.
     """
     if newest is None:
-        yield from (found for found in good_lines(history, wanted) if wanted.fits(found[0]))
+        lines = good_lines(history, wanted)
+        if effects is None:
+            yield from (found for found in lines if wanted.takes(found))
+        else:
+            yield from effects.sift(lines, wanted.after, wanted.takes)
         return
     upto = min(wanted.upto, history.tail.seq)
     window = max(_FIRST_WINDOW, newest)
@@ -157,7 +208,8 @@ def select(history: History, wanted: Wanted, newest: int | None = None) -> Itera
         after = max(wanted.after, upto - window)
         part = deque[Line](maxlen=newest - len(found))
         try:
-            part.extend(select(history, wanted._replace(after=after, upto=upto)))
+            inside = wanted._replace(after=after, upto=upto)
+            part.extend(select(history, inside, effects=effects))
         except Corrupt as error:
             damage = error
         found = [*part, *found]
@@ -239,16 +291,20 @@ class _Log:
         if self._known_seq > self.history.tail.seq and not wanted.ends_before(self.history.tail):
             raise missing_end(self._reader.last, self._known_seq)
 
-    def follow(self, wanted: Wanted, show: Show) -> None:
+    def follow(self, wanted: Wanted, show: Show, effects: Effects | None = None) -> None:
         """Show what is appended from now on, until the end that is wanted or Ctrl-C."""
         if wanted.ends_before(self.history.tail):
             return
-        for found in following(self._reader, lambda: time.sleep(_POLL_S)):
-            if wanted.is_behind(found[0]):
-                return
-            if wanted.fits(found[0]):
-                show(found)
-                output.flush()
+        seen = self.history.tail.seq
+        lines = following(self._reader, lambda: time.sleep(_POLL_S))
+        lines = itertools.takewhile(lambda found: not wanted.is_behind(found[0]), lines)
+        if effects is None:
+            taken = (found for found in lines if wanted.takes(found))
+        else:
+            taken = effects.sift(lines, seen, wanted.takes)
+        for found in taken:
+            show(found)
+            output.flush()
 
 
 def following(reader: Reader, wait: Callable[[], None]) -> Iterator[Line]:
@@ -296,24 +352,16 @@ def _put_stored(found: Line) -> None:
 class _Shown:
     """Events in columns for people: seq, time, type, actor, data as far as the line goes."""
 
-    def __init__(self, last_seq: int) -> None:
-        import shutil
-
-        self._columns = shutil.get_terminal_size((_FALLBACK_COLUMNS, 24)).columns
-        self._seq = len(str(last_seq))
-        self._type, self._actor = _USUAL_TYPE, 0
+    def __init__(self, last_seq: int, effects: Effects | None = None) -> None:
+        self._columns = Columns(last_seq)
+        self._effects = effects
 
     def __call__(self, found: Line) -> None:
         """Print the line of an event."""
         event, _ = found
-        kind, actor = output.plain(event.type), output.plain(event.actor)
-        # Columns grow with what comes, up to a width; what is longer pushes its own line only.
-        self._seq = max(self._seq, len(str(event.seq)))
-        self._type = max(self._type, min(len(kind), _WIDEST_NAME))
-        self._actor = max(self._actor, min(len(actor), _WIDEST_NAME))
-        head = f"{event.seq:>{self._seq}}  {event.time}  "
-        tail = f"{actor:<{self._actor}}  " if self._actor else ""
-        room = self._columns - len(head) - max(len(kind), self._type) - 2 - len(tail)
-        data = output.shorten(event.data, room)
-        name = output.paint(f"{kind:<{self._type}}", "name", sys.stdout)
-        output.put(f"{head}{name}  {tail}{data}".rstrip())
+        head = (event.seq, event.time, event.type, event.actor)
+        words = ""
+        if self._effects is not None:
+            words = f"{self._effects.describe(event):<{_STAT_COLUMNS}}  "
+        room = self._columns.room(*head) - len(words)
+        self._columns.put(*head, words + output.shorten(event.data, room))

@@ -21,7 +21,13 @@ from journal import codec
 from journal.event import Event
 
 _RESET = "\x1b[0m"
-_STYLES = {"bad": "\x1b[1;31m", "good": "\x1b[32m", "name": "\x1b[36m", "dim": "\x1b[2m"}
+_STYLES = {
+    "bad": "\x1b[1;31m",
+    "good": "\x1b[32m",
+    "changed": "\x1b[33m",
+    "name": "\x1b[36m",
+    "dim": "\x1b[2m",
+}
 
 
 # --- results -------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ I1  What comes out is what jq gives: none, one or many values, one after another
 """
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import orjson
@@ -24,6 +24,24 @@ def query(program: str, value: Any) -> Iterator[Any]:
         yield from compiled.input_text(orjson.dumps(value).decode())
     except ValueError as error:
         raise _refusal(program, error) from error
+
+
+def predicate(program: str) -> Callable[[Any], bool]:
+    """Return a function that says whether the jq `program` is true of a JSON value.
+
+    It is if the last value that it gives is neither false nor null, as with `jq -e`. It is
+    compiled once. Raises as `query` does.
+    """
+    compiled = _compile(program)
+
+    def is_true(value: Any) -> bool:
+        try:
+            found = compiled.input_text(orjson.dumps(value).decode()).all()
+        except ValueError as error:
+            raise _refusal(program, error) from error
+        return bool(found) and found[-1] is not None and found[-1] is not False
+
+    return is_true
 
 
 def _compile(program: str) -> Any:

@@ -88,10 +88,26 @@ class Appender:
         """
         for draft in drafts:
             self._core.projection.name_type(draft.type)
-        if known := self._find_known(drafts):
+        encoded = [encode(draft) for draft in drafts]
+        if known := self._find_known(encoded):
             return known
         self.expect(expected_seq)
-        encoded = [encode(draft) for draft in drafts]
+        typed = [d.data if isinstance(d.data, msgspec.Struct) else None for d in drafts]
+        return self._add(encoded, typed)
+
+    def add_history(self, drafts: Sequence[Draft]) -> list[Event]:
+        """Append events as another journal has them, those that carry state among them."""
+        encoded: list[Encoded] = []
+        for draft in drafts:
+            if draft.type in CARRIES_STATE:
+                limit_bytes = codec.MAX_ENGINE_EVENT_BYTES
+                data = codec.encode_value(draft.data, limit_bytes=limit_bytes)
+                encoded.append(Encoded(draft.type, data, draft.actor, time=draft.time))
+            else:
+                self._core.projection.name_type(draft.type)
+                encoded.append(encode(draft))
+        if known := self._find_known(encoded):
+            raise UsageError(f"id {known[0].id!r} was used by event {known[0].seq}", key="id")
         typed = [d.data if isinstance(d.data, msgspec.Struct) else None for d in drafts]
         return self._add(encoded, typed)
 
@@ -166,7 +182,7 @@ class Appender:
                 if event.type in CARRIES_STATE or not event.type.startswith(ENGINE_PREFIX):
                     yield event
 
-    def _find_known(self, drafts: Sequence[Draft]) -> list[Event]:
+    def _find_known(self, drafts: Sequence[Encoded]) -> list[Event]:
         """Return the recorded events where all keys were seen before with equal content."""
         keys = [draft.id for draft in drafts if draft.id]
         if not keys:
@@ -176,6 +192,8 @@ class Appender:
         found = [self._core.log.find_key(draft.id) if draft.id else None for draft in drafts]
         if not any(found):
             return []
+        if None in found and len(keys) < len(drafts):
+            found = self._find_without_ids(drafts, found)
         known = []
         for draft, event in zip(drafts, found, strict=True):
             if event is None:
@@ -185,9 +203,17 @@ class Appender:
                     actual=[event.id for event in found if event is not None],
                     advice="Ids of one append are all new or all known.",
                 )
-            self._compare(draft, event)
+            _compare(draft, event)
             known.append(event)
         return known
+
+    def _find_without_ids(
+        self, drafts: Sequence[Encoded], found: list[Event | None]
+    ) -> list[Event | None]:
+        """Fill in events without an id of their own, where one append has them all."""
+        whole = self.recorded(next(event.id for event in found if event is not None))
+        same = [event.id for event in whole] == [draft.id for draft in drafts]
+        return list(whole) if same else found
 
     def recorded(self, key: str) -> list[Event]:
         """Return the events of the append whose first event has this key."""
@@ -198,15 +224,17 @@ class Appender:
         blocks = self._core.history.blocks(first.seq - 1, upto)
         return [event for block in blocks for event in codec.decode_events(block.data)]
 
-    def _compare(self, draft: Draft, event: Event) -> None:
-        data = codec.decode_value(codec.encode_value(draft.data))
-        if draft.type != event.type or not equal(data, event.data):
-            raise Conflict(
-                f"id {draft.id!r} was used by event {event.seq} ({event.type}) with other content",
-                expected=data,
-                actual=event.data,
-                advice="Use a new id for a new event.",
-            )
+
+def _compare(draft: Encoded, event: Event) -> None:
+    data = codec.decode_value(draft.data)
+    if draft.type != event.type or not equal(data, event.data):
+        used = f"id {draft.id!r} was used by" if draft.id else "an id of this append came with"
+        raise Conflict(
+            f"{used} event {event.seq} ({event.type}) with other content",
+            expected=data,
+            actual=event.data,
+            advice="Use a new id for a new event.",
+        )
 
 
 @functools.lru_cache(maxsize=256)
@@ -216,14 +244,25 @@ def _check_name(name: str, text: str) -> None:
         raise UsageError(f"{name} is longer than {_MAX_NAME_CHARACTERS} characters", key=name)
 
 
+def _check_text(name: str, text: object) -> None:
+    if not isinstance(text, str):
+        raise UsageError(f"{name} is a {type(text).__name__}, not text", key=name)
+    _check_name(name, text)
+
+
+def _check_cause(cause: object) -> None:
+    if not isinstance(cause, int) or not 0 <= cause < 2**63:
+        raise UsageError(f"cause {cause!r} is not a seq", key="cause")
+
+
 def encode(draft: Draft) -> Encoded:
     """Encode a caller's event; raises `UsageError` for what cannot be stored."""
     if draft.actor:
-        _check_name("actor", draft.actor)
+        _check_text("actor", draft.actor)
     if draft.id:
-        _check_name("id", draft.id)
-    if draft.cause < 0:
-        raise UsageError(f"cause {draft.cause} is not a seq", key="cause")
+        _check_text("id", draft.id)
+    if draft.cause:
+        _check_cause(draft.cause)
     time = parse_time(draft.time) if draft.time else ""
     data = codec.encode_value(draft.data)
     return Encoded(draft.type, data, draft.actor, draft.id, draft.cause, time)

@@ -171,10 +171,10 @@ class Core:
 
         Raises `Corrupt` where damage, or an end that is gone, leaves it unknown.
         """
-        if (missing := self.missing_end()) is not None:
-            raise missing
         if self.live is None and self.damage is not None:
             raise self.damage
+        if (missing := self.missing_end()) is not None:
+            raise missing
         if self.live is None:
             tail = self.history.tail
             self.live = self.states.at(self.history, tail.seq)
@@ -194,10 +194,9 @@ class Core:
 
     def missing_end(self) -> Corrupt | None:
         """Return the error for a log that ends before `known_seq`, which was on disk, if it does."""
-        tail = self.history.tail
-        if tail.seq >= self.known_seq:
+        if self.history.tail.seq >= self.known_seq:
             return None
-        return recovery.missing_end(self.reader.last, tail, self.known_seq)
+        return recovery.missing_end(self.reader.last, self.known_seq)
 
     def fresh_before(self, block: Block) -> Live:
         """Return the live state as it is before `block`, which the log's tail is past already."""

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -26,10 +26,11 @@ from journal.engine.rebuilding import Rebuilder
 from journal.engine.reports import CheckpointInfo, Rebuilt, Status, Verified, ViewStatus
 from journal.engine.snapshotting import Snapshotter
 from journal.engine.states import Live
+from journal.engine.time_travel import TimeTravel
 from journal.engine.verifying import Verifier
 from journal.engine.viewing import Viewer
 from journal.errors import Corrupt, JournalError, UsageError
-from journal.event import CARRIES_STATE, CHECKPOINT, FORMAT, PRUNED, RESTORED, Draft, Event, parse_time
+from journal.event import CARRIES_STATE, CHECKPOINT, FORMAT, PRUNED, RESTORED, Draft, Event
 from journal.log.history import Head
 from journal.recovery import Damage, corrupt
 from projections import view as views
@@ -37,24 +38,17 @@ from projections.patch import diff
 from projections.projection import LinesView, Projection, event_type
 from snapshots import snapshot
 
-if TYPE_CHECKING:
-    from journal.engine.travel.bisecting import Bisected
-    from journal.engine.travel.blaming import Change, LastChange
-    from journal.engine.travel.comparing import Difference
-    from journal.engine.travel.forking import Change as ForkChange
-    from journal.engine.travel.forking import Forked
-
 Progress = Callable[[int, int], None]
 Command = Callable[..., Iterable[NewEvent] | None]
 """(state, *args) -> events to append; it must not change the state."""
 
 
-class Engine:
+class Engine(TimeTravel):
     """One open journal; from `journal.open` or `journal.init`."""
 
     def __init__(self, core: Core, messages: list[str]) -> None:
         """Put the parts together; used by `journal.engine.opening` only."""
-        self._core = core
+        super().__init__(core)
         self.messages = messages
         self.viewer = Viewer(core)
         self.appender = Appender(core, self.viewer)
@@ -90,11 +84,6 @@ class Engine:
         return self._core.reader.journal_id
 
     @property
-    def seq(self) -> int:
-        """The last seq that this engine has folded."""
-        return self._core.history.tail.seq
-
-    @property
     def time(self) -> str:
         """The time of the event at `seq`."""
         return self._core.history.tail.time
@@ -124,31 +113,12 @@ class Engine:
                 self.appender.catch_up()
         return self.seq
 
-    def state_at(self, at: int | str) -> Any:
-        """Return the state after event `at` (a seq), or after the last event by the time `at`.
-
-        Raises `UsageError` for a seq that is not there, `Corrupt` where events are lost.
-        """
-        self._core.check_usable()
-        seq = self.seq_at(at) if isinstance(at, str) else at
-        if isinstance(seq, bool) or not 0 <= seq <= self.seq:
-            raise UsageError(
-                f"there is no event {seq}: history is from 1 to {self.seq} (0 is before the first)",
-                key="at",
-            )
-        return self._core.states.at(self._core.history, seq).state
-
     def replay(self, progress: Progress | None = None) -> Any:
         """Fold the whole log from nothing and return the state; reads no snapshot and no view."""
         core = self._core
         core.check_usable()
         live = core.states.initial()
         return core.states.fold(core.history, live, self.seq, progress=progress).state
-
-    def seq_at(self, time: str) -> int:
-        """Return the last seq whose time is at most `time`, 0 if there is none."""
-        self._core.check_usable()
-        return self._core.history.find_time(parse_time(time))
 
     def events(
         self, after: int = 0, upto: int | None = None, *, types: Iterable[str] = ()
@@ -172,7 +142,7 @@ class Engine:
         except (Corrupt, ValueError):
             good = self._good_events(reached, last)
             yield from (e for e in good if not wanted or e.type in wanted)
-        if upto is None and (error := self._core.missing_end() or self._core.damage) is not None:
+        if upto is None and (error := self._core.damage or self._core.missing_end()) is not None:
             raise error
 
     def _good_events(self, after: int, upto: int) -> Iterator[Event]:
@@ -186,90 +156,6 @@ class Engine:
                     yield event
         if damage is not None:
             raise corrupt(damage)
-
-    def seq_of(self, place: int | str) -> int:
-        """Return the seq that a place names: `head~3`, a time, "2 hours ago", a checkpoint."""
-        from journal.engine.travel import places
-
-        return places.find_seq(
-            place,
-            last=self.seq,
-            find_time=self.seq_at,
-            checkpoints=self.snapshots,
-            clock=self._core.clock,
-        )
-
-    def diff(self, a: int | str, b: int | str, pointer: str = "") -> list[dict[str, Any]]:
-        """Return the operations that lead from the state at `a` to the one at `b`, in order.
-
-        Each has `op` (add, remove, replace), `path`, and `old` and `value` where there are such;
-        none if the states are equal. `a` and `b` as `seq_of` takes them; `pointer` narrows both.
-        """
-        from journal.engine.travel.comparing import diff_states
-
-        return diff_states(
-            self.state_at(self.seq_of(a)), self.state_at(self.seq_of(b)), pointer
-        )
-
-    def blame(
-        self, pointer: str, *, after: int = 0, upto: int | None = None
-    ) -> "Iterator[Change]":
-        """Yield every event that changed the value at `pointer` or below it, newest first."""
-        from journal.engine.travel.blaming import blame
-
-        return blame(self._core, pointer, after=after, upto=self._upto(upto))
-
-    def blame_all(self, *, depth: int = 1, upto: int | None = None) -> "list[LastChange]":
-        """Return every value of the state, `depth` levels down, with the event that last set it."""
-        from journal.engine.travel.blaming import blame_all
-
-        return blame_all(self._core, depth=depth, upto=self._upto(upto))
-
-    def bisect(
-        self,
-        predicate: Callable[[Any], bool],
-        *,
-        after: int = 0,
-        upto: int | None = None,
-        monotone: bool = False,
-        progress: Progress | None = None,
-    ) -> "Bisected":
-        """Return the first event after which `predicate(state)` is true; see `Bisected`.
-
-        `monotone`: once true it stays true; then a few states are looked at instead of all.
-        """
-        from journal.engine.travel.bisecting import bisect
-
-        return bisect(
-            self._core,
-            predicate,
-            after=after,
-            upto=self._upto(upto),
-            monotone=monotone,
-            progress=progress,
-        )
-
-    def compare(self, other: Projection, progress: Progress | None = None) -> "Difference":
-        """Fold the whole history with `other` too; return where the two first differ, and how."""
-        from journal.engine.travel.comparing import compare
-
-        return compare(self._core, other, progress)
-
-    def fork(
-        self,
-        destination: str | Path,
-        *,
-        at: int | str | None = None,
-        changes: "Iterable[ForkChange]" = (),
-    ) -> "Forked":
-        """Make a new journal with the history up to `at`; see `journal.engine.travel.forking`."""
-        from journal.engine.travel.forking import fork
-
-        seq = self.seq if at is None else self.seq_of(at)
-        return fork(self._core, destination, at=seq, changes=changes, on_message=self._core.say)
-
-    def _upto(self, upto: int | None) -> int:
-        return self.seq if upto is None else min(upto, self.seq)
 
     def head(self, seq: int | None = None) -> Head:
         """Return the end of history, or what it was at `seq`; see `Head`."""
@@ -384,11 +270,10 @@ class Engine:
     def restore(self, at: int | str, *, reason: str = "") -> Event:
         """Bring an earlier state back as a new event (`journal.restored`); history stays.
 
-        `at`: a seq, a time, or the file name of a checkpoint. Raises `UsageError` where there is
-        none, or where the state of then breaks a rule of today.
+        `at` as `seq_of` takes it. Raises `UsageError` where there is no such place, or where the
+        state of then breaks a rule of today.
         """
-        seq = self._seq_of_checkpoint(at) if isinstance(at, str) else None
-        seq = seq or (self.seq_at(at) if isinstance(at, str) else at)
+        seq = self.seq_of(at)
         wanted = self.state_at(seq)
         with self._core.appending():
             self.appender.catch_up()
@@ -398,19 +283,21 @@ class Engine:
         self.publisher.commit(event.seq)
         return event
 
-    def append_carried(self, draft: Draft) -> Event:
-        """Append an engine event that carries state, as a fork takes it over from its source."""
-        if draft.type not in CARRIES_STATE:
-            raise UsageError(f"{draft.type!r} carries no state", key="type")
+    def append_history(self, drafts: Sequence[Draft]) -> list[Event]:
+        """Append events as another journal has them, as one; used by a fork.
+
+        Engine events that carry state may be among them. Raises as `append_batch` does.
+        """
         with self._core.appending():
             self.appender.catch_up()
-            event = self.appender.add_engine_event(draft.type, draft.data, time=draft.time)
-        self.publisher.commit(event.seq)
-        return event
+            events = self.appender.add_history(drafts)
+            seq = self.seq
+        self.publisher.commit(seq)
+        return events
 
-    def _seq_of_checkpoint(self, name: str) -> int | None:
-        found = (entry.seq for entry in self._core.store.list() if entry.name == name)
-        return next(found, None)
+    def next_seq(self) -> int:
+        """Return the seq that the next event will have, if nobody else appends before."""
+        return self.seq + 1 + self._core.log.is_full
 
     def prune(self, files: Sequence[str], *, reason: str = "") -> Event:
         """Delete asked-for checkpoints by file name; recorded first, so they stay away."""

@@ -26,7 +26,16 @@ from journal.engine.engine import Engine
 from journal.engine.repairing import refuse_unfinished
 from journal.engine.states import Live
 from journal.errors import Corrupt, Drift, JournalError, UsageError
-from journal.event import CREATED, FORMAT, TAKEN_OVER, Clock, format_time, now_ms, parse_time
+from journal.event import (
+    CREATED,
+    FORMAT,
+    TAKEN_OVER,
+    Clock,
+    format_time,
+    now_ms,
+    parse_time,
+    time_to_ms,
+)
 from journal.log import writer as logs
 from journal.log.reader import Reader
 from journal.log.writer import Encoded
@@ -243,7 +252,10 @@ def _open_reading(core: Core) -> None:
         core.damage = error
         core.reader.pass_over_damage()
         core.say(error.message)
-    if (missing := core.missing_end()) is not None:
+    if core.damage is None and (missing := core.missing_end()) is not None:
+        core.live = None
+        core.damage = missing
+        core.reader.take_in_half()
         core.say(missing.message)
 
 
@@ -263,6 +275,7 @@ def _vouched_state(core: Core) -> Live:
 
 
 _ANY_SEQ = 2**62
+_DAY_MS = 86_400_000
 
 
 # --- writing -------------------------------------------------------------------------------------
@@ -280,6 +293,7 @@ def _open_writing(engine: Engine, core: Core, on_drift: OnDrift) -> None:
         if core.log.header is None:
             _refuse_empty_beside_state(core)
             notes = [_created_note(core)]
+        _say_if_clock_is_behind(core)
         core.live = _live_at_tail(core)
         engine.viewer.lines_start(tail.seq)
         engine.snapshotter.note_newest()
@@ -307,6 +321,16 @@ def _remove_leftovers(core: Core) -> None:
             continue
         except OSError as error:
             core.say(f"a temporary file of a killed writer stays in {folder}: {error}")
+
+
+def _say_if_clock_is_behind(core: Core) -> None:
+    """Time never goes back, so a clock that is far behind gives its events the last one's time."""
+    tail, now = core.history.tail, core.clock()
+    if tail.time and time_to_ms(tail.time) - now > _DAY_MS:
+        core.say(
+            f"the clock says {format_time(now)}, over a day before the last event "
+            f"({tail.time}): new events get that time until the clock has caught up"
+        )
 
 
 def _live_at_tail(core: Core) -> Live:

@@ -1,8 +1,8 @@
 """Repair: a damaged segment is replaced by what is readable of it, and the loss is written down.
 
 I1  It is asked for, says before what it would do (`plan`), and touches no healthy segment.
-I2  Good lines keep their bytes up to the crc, which is computed anew; each unreadable span becomes
-    one `journal.lost` line. A first line that is gone is made again: the engine wrote it, and what
+I2  Good lines keep their bytes up to the crc, which is computed anew, also those that foreign
+    bytes stand around; each unreadable span becomes one `journal.lost` line. A first line that is gone is made again: the engine wrote it, and what
     it said is known. So it works without parsing a single line, too.
 I3  The old file stays, whole, in quarantine. Order: note of the repair, old file linked there, new
     file under a temporary name, rename, `journal.repaired`, note removed; each step synced. While
@@ -31,7 +31,7 @@ from journal.errors import Corrupt, UsageError
 from journal.event import CREATED, FORMAT, LOST, REPAIRED, ROTATED, Event, now_ms
 from journal.log.history import History
 from journal.recovery import Damage
-from journal.segment import Position, Segment, list_names, name_of
+from journal.segment import Block, Position, Segment, list_names, name_of
 from projections import catalog
 from projections import view as views
 from projections.projection import DocumentView, Projection
@@ -205,11 +205,11 @@ class _Repair:
         path = self._source(name)
         builder = _Builder(name, self._header(name, end, previous))
         whole = path.exists()
+        known = self._last_known() if upto is None else upto
         if whole:
             with Segment(path, name=name) as segment:
-                builder.take(segment)
-        last = upto if upto is not None else max(builder.seq, self._last_known())
-        builder.lose_upto(last)
+                builder.take(segment, known)
+        builder.lose_upto(max(builder.seq, known) if upto is None else upto)
         old = hashlib.sha256(durable.read_file(path)).hexdigest() if whole else ""
         data = bytes(builder.data)
         digest = codec.sha256(data)
@@ -391,19 +391,30 @@ class _Builder:
         self.dropped_bytes = 0
         self.damaged = False
 
-    def take(self, segment: Segment) -> None:
-        """Take every good line of the old file."""
+    def take(self, segment: Segment, known_seq: int) -> None:
+        """Take every good line of the old file; events up to `known_seq` were in it.
+
+        An unfinished end is left to opening, which cuts it, unless known events are gone with it.
+        """
         end = segment.complete_end(0, segment.size())
-        for piece in recovery.sift(segment, segment.start, segment.size()):
-            if isinstance(piece, Damage):
-                if piece.unended and piece.last_lost is None and piece.offset >= end:
-                    continue
-                self.damaged = True
-                self.why.append(f"line {piece.line}, byte {piece.offset}: {piece.why}")
-                self.dropped_bytes += piece.end - piece.offset
-                continue
-            for line in piece.data.split(b"\n")[:-1]:
-                self._keep(line + b"\n")
+        crc = 0
+        for piece in recovery.decoded(segment, segment.start, segment.size()):
+            if isinstance(piece, Block):
+                crc = piece.after.crc
+                for line in piece.data.split(b"\n")[:-1]:
+                    self._keep(line + b"\n")
+            elif not piece.unended or piece.offset < end or self.seq < known_seq:
+                self._take_out_of(segment, piece, crc)
+
+    def _take_out_of(self, segment: Segment, damage: Damage, crc: int) -> None:
+        """Take the lines of ours that stand whole between foreign bytes; `crc` is before them."""
+        self.damaged = True
+        whole = recovery.salvage(segment.read(damage.offset, damage.end), crc)
+        kept = f" ({len(whole)} whole events in it are kept)" if whole else ""
+        self.why.append(f"line {damage.line}, byte {damage.offset}: {damage.why}{kept}")
+        self.dropped_bytes += damage.end - damage.offset - sum(map(len, whole))
+        for line in whole:
+            self._keep(line)
 
     def _keep(self, line: bytes) -> None:
         event = codec.decode_event(line)
@@ -422,14 +433,18 @@ class _Builder:
     def lose_upto(self, seq: int) -> None:
         """Write down that the events up to `seq` are lost; a first line is made again."""
         if not self.data:
+            if not self.damaged:
+                self.why.append("the first line is missing")
             self.damaged = True
             data = codec.encode_value(self._header.data)
             self._add(codec.encode_body(self._header, data))
             self.seq = self._header.seq
         if seq <= self.seq:
             return
-        self.damaged = True
         first = self.seq + 1
+        if not self.damaged:
+            self.why.append(f"events {first} to {seq} are missing")
+        self.damaged = True
         lost = Event(seq=first, time=self.time, type=LOST, data=None)
         self._add(codec.encode_body(lost, codec.encode_value({"upto": seq})))
         self.lost.append([first, seq])

@@ -16,6 +16,7 @@ import orjson
 
 from journal import codec, recovery
 from journal.engine.core import Core
+from journal.engine.evidence import gather
 from journal.engine.reports import Problem, Verified
 from journal.engine.states import Fold, Live
 from journal.engine.viewing import Viewer
@@ -51,7 +52,8 @@ class Verifier:
         """Take the anchors, pairs of seq and sha256, to be found true."""
         self._core = core
         self._viewer = viewer
-        self._history = core.history
+        self._evidence = gather(core)
+        self._history = self._evidence.history
         self._anchors = sorted(anchors)
         self._problems: list[Problem] = []
         self._notes: list[str] = []
@@ -70,9 +72,10 @@ class Verifier:
         self._check_anchors_exist()
         self._find_repairs()
         live = self._core.states.initial()
-        checkpoints = self._snapshot_seqs()
+        checkpoints = [(entry.seq, entry.name) for entry in self._evidence.snapshots]
         self._check_first_name(live)
         for number, name in enumerate(history.names):
+            self._damage = None
             with Segment(history.folder / name) as segment:
                 live = self._check_segment(segment, live, checkpoints, progress)
             if number + 1 < len(history.names):
@@ -120,7 +123,6 @@ class Verifier:
         digest = hashlib.sha256()
         hashed = 0
         size = self._history.size_of(segment)
-        self._damage = None
         for piece in recovery.sift(segment, segment.start, size):
             if isinstance(piece, Damage):
                 self._report_damage(segment, piece)
@@ -310,17 +312,12 @@ class Verifier:
 
     # --- snapshots and views ---------------------------------------------------------------------
 
-    def _snapshot_seqs(self) -> list[tuple[int, str]]:
-        try:
-            return [(entry.seq, entry.name) for entry in self._core.store.list()]
-        except OSError as error:
-            self._add("snapshot", str(error))
-            return []
-
     def _check_snapshot(self, seq: int, name: str, live: Live) -> None:
         """Compare a snapshot of this revision with the state of the replay at its seq."""
         try:
             found = snapshot.read(self._core.store.folder / name)
+        except FileNotFoundError:
+            return  # Another process has just removed it, as it may.
         except (Corrupt, OSError) as error:
             why = error.why if isinstance(error, Corrupt) else str(error)
             self._add("snapshot", f"{name}: {why}", seq=seq)
@@ -334,37 +331,24 @@ class Verifier:
             self._add("snapshot", f"{name}: its state is not the one of the replay", seq=seq)
 
     def _check_views(self, live: Live) -> None:
-        core = self._core
-        witness = core.read_witness()
         documents = self._viewer.render(live.state)
-        for view in core.projection.views:
-            try:
-                place = views.place_of(core.path, view, core.config.views)
-                if isinstance(view, LinesView):
-                    self._check_lines_view(view, place, witness.views.get(view.name), live.seq)
-                    continue
-                data, _ = views.read(place)
-            except FileNotFoundError:
-                self._add("view", f"{view.file} is missing; `journal rebuild` writes it again")
+        for seen in self._evidence.views:
+            if seen.problem:
+                self._add("view", seen.problem)
+            elif isinstance(seen.view, LinesView):
+                self._check_lines_view(seen.view, seen.data, seen.record, live.seq)
+            elif seen.data == documents[seen.view.name]:
                 continue
-            except (OSError, JournalError) as error:
-                self._add("view", str(error))
-                continue
-            if data == documents[view.name]:
-                continue
-            record = witness.views.get(view.name)
-            found = views.look(place, record, by_stat=False)
-            if found.voucher is not None and found.voucher.seq < live.seq:
-                behind = live.seq - found.voucher.seq
-                self._notes.append(f"{view.file} is {behind} events behind, as it may be")
-                continue
-            self._add("view", self._describe_view(view.file, data, live.state))
+            elif seen.voucher is not None and seen.voucher.seq < live.seq:
+                behind = live.seq - seen.voucher.seq
+                self._notes.append(f"{seen.view.file} is {behind} events behind, as it may be")
+            else:
+                self._add("view", self._describe_view(seen.view.file, seen.data, live.state))
 
     def _check_lines_view(
-        self, view: LinesView, place: views.Place, record: ViewRecord | None, seq: int
+        self, view: LinesView, data: bytes, record: ViewRecord | None, seq: int
     ) -> None:
         """Compare a view of lines with the fold's lines, in whatever order they stand."""
-        data, _ = views.read(place)
         if record is not None and any(
             voucher.revision != self._core.projection.revision for voucher in record.vouchers
         ):
@@ -399,7 +383,7 @@ class Verifier:
         )
 
     def _check_witness(self, seq: int) -> None:
-        synced = self._core.read_witness().synced_seq
+        synced = self._evidence.witness.synced_seq
         if synced > seq:
             self._add(
                 "witness",

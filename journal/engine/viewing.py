@@ -190,7 +190,7 @@ class Viewer:
                 records[place.name] = ViewRecord(before=before, after=same)
                 return False
         self.put_aside(place, found, known=record is not None)
-        before = voucher or (views.know(found.data) if found.data else None)
+        before = voucher or (views.know(place, found.data) if found.data else None)
         self.replace(place, data, content.seq, witness, records, before=before)
         return True
 

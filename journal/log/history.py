@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from journal import codec, recovery
+from journal import recovery
 from journal.errors import Corrupt
 from journal.recovery import Damage
 from journal.segment import BadBlock, Block, Position, Segment, list_names, name_of
@@ -55,7 +55,7 @@ class History(msgspec.Struct, frozen=True):
         for name in self._names_between(after, upto):
             with Segment(self.folder / name) as segment:
                 if reached + 1 < segment.first_seq:
-                    raise recovery.corrupt(_gap(segment, reached, segment.first_seq))
+                    raise recovery.corrupt(gap(segment, reached, segment.first_seq))
                 try:
                     size = self.size_of(segment)
                     start, end = segment.start, size
@@ -71,7 +71,7 @@ class History(msgspec.Struct, frozen=True):
                 # A search by seq finds the last line before, where the wanted one is gone.
                 last_seq = self._last_seq_of(name)
                 if reached < min(upto, last_seq):
-                    lost = _gap(segment, reached, last_seq + 1, at=size)
+                    lost = gap(segment, reached, last_seq + 1, at=size)
                     raise locate(segment, size) or recovery.corrupt(lost)
 
     def malformed(self, block: Block) -> Corrupt:
@@ -83,25 +83,22 @@ class History(msgspec.Struct, frozen=True):
 
     def sifted(self, after: int, upto: int) -> Iterator[Block | Damage]:
         """Yield each damage, and blocks that hold every good event of the segments in question."""
+        return self._pieces(after, upto, recovery.sift)
+
+    def good_lines(self, after: int, upto: int) -> Iterator[Block | Damage]:
+        """Yield as `sifted` does; what checks and is no event is damage, so all blocks decode."""
+        return self._pieces(after, upto, recovery.decoded)
+
+    def _pieces(self, after: int, upto: int, sift: "recovery.Sift") -> Iterator[Block | Damage]:
         reached = after
         for name in self._names_between(after, upto):
             with Segment(self.folder / name) as segment:
                 if reached + 1 < segment.first_seq:
-                    yield _gap(segment, reached, segment.first_seq)
-                for piece in recovery.sift(segment, segment.start, self.size_of(segment)):
+                    yield gap(segment, reached, segment.first_seq)
+                for piece in sift(segment, segment.start, self.size_of(segment)):
                     yield piece
                     if isinstance(piece, Block):
                         reached = piece.after.seq
-
-    def good_lines(self, after: int, upto: int) -> Iterator[Block | Damage]:
-        """Yield as `sifted` does; what checks and is no event is damage, so all blocks decode."""
-        for piece in self.sifted(after, upto):
-            if isinstance(piece, Block) and not _decodes(piece.data):
-                name = self._names_between(piece.before.seq, piece.before.seq + 1)[0]
-                with Segment(self.folder / name) as segment:
-                    yield from recovery.walk(segment, piece.before, piece.after.offset)
-            else:
-                yield piece
 
     def find_time(self, time: str) -> int:
         """Return the last seq whose time is at most `time`, 0 if there is none."""
@@ -172,7 +169,7 @@ class History(msgspec.Struct, frozen=True):
         return found or changed(segment.path, error.at.offset)
 
 
-def _gap(segment: Segment, last_seq: int, first_seq: int, *, at: int = 0) -> Damage:
+def gap(segment: Segment, last_seq: int, first_seq: int, *, at: int = 0) -> Damage:
     """Describe that events are missing before the byte `at` of a segment, with no bytes left."""
     return Damage(
         path=str(segment.path),
@@ -186,14 +183,6 @@ def _gap(segment: Segment, last_seq: int, first_seq: int, *, at: int = 0) -> Dam
         holes=False,
         unended=False,
     )
-
-
-def _decodes(lines: bytes) -> bool:
-    try:
-        codec.decode_events(lines)
-    except ValueError:
-        return False
-    return True
 
 
 def locate(segment: Segment, size: int, *, start: Position | None = None) -> Corrupt | None:

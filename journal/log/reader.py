@@ -13,9 +13,9 @@ from pathlib import Path
 from journal import codec, durable, recovery
 from journal.errors import Corrupt, UnsupportedFormat
 from journal.event import CREATED, FORKED, FORMAT, ROTATED, Event
-from journal.log.history import History, changed, list_segments
+from journal.log.history import History, changed, gap, list_segments, locate
 from journal.recovery import Damage
-from journal.segment import BadBlock, Block, Position, Segment, name_of
+from journal.segment import BadBlock, Block, Position, Segment, list_names, name_of
 
 
 class Reader:
@@ -105,6 +105,16 @@ class Reader:
                 place = piece.after._replace(offset=size)
         self.history = History(self.folder, names, place)
 
+    def take_in_half(self) -> None:
+        """Put the tail after the last good line, though the append that it is of is not whole.
+
+        For a log whose end is gone: it was whole once, so every line of it is an event.
+        """
+        for piece in recovery.sift(self.last, self.tail, self.last.size()):
+            if isinstance(piece, Damage):
+                return
+            self.history = History(self.folder, self.history.names, piece.after)
+
     def _read_header(self, path: Path, *, alone: bool) -> Event | None:
         """Return the first event of a segment; None for the only segment if it is empty.
 
@@ -115,9 +125,9 @@ class Reader:
                 return None
             try:
                 event = segment.header()
-            except Corrupt:
+            except Corrupt as error:
                 if self._write:
-                    raise
+                    raise locate(segment, segment.size()) or error from None
                 return None
         if event.type not in (CREATED, ROTATED):
             raise Corrupt(
@@ -139,10 +149,15 @@ class Reader:
     def advance(self) -> Iterator[Block]:
         """Yield what was appended since; the tail follows.
 
-        Raises `Corrupt` for damage that is still there when read again (I2).
+        Raises `Corrupt` for damage that is still there when read again (I2), and for segments that
+        do not follow.
         """
         seen = -1
+        later: list[str] = []
         while True:
+            # Looked for before reading: a segment is closed before the next one appears, so the
+            # old one is then read to its end.
+            later = [name for name in later if name > self.last.name] or self._later_names()
             try:
                 yield from self._take_in_whole()
             except BadBlock as error:
@@ -151,14 +166,17 @@ class Reader:
                     return
                 seen = error.at.offset
                 continue
-            following = name_of(self.tail.seq + 1)
-            if following == self.last.name or not (self.folder / following).exists():
+            if not later:
                 self._refuse_headless()
                 return
-            # The next segment is there, so this one is closed: read it to its end once more.
-            yield from self._take_in_whole()
-            if following == name_of(self.tail.seq + 1):
-                self._stand_in((*self.history.names, following))
+            if later[0] != name_of(self.tail.seq + 1):
+                with Segment(self.folder / later[0]) as segment:
+                    raise recovery.corrupt(gap(segment, self.tail.seq, segment.first_seq))
+            self._stand_in((*self.history.names, later[0]))
+
+    def _later_names(self) -> list[str]:
+        """Return the segments behind the one that the tail lies in, in order of seq."""
+        return [name for name in list_names(self.folder) if name > self.last.name]
 
     def _take_in_whole(self) -> Iterator[Block]:
         size = self.last.size()

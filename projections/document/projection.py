@@ -15,12 +15,19 @@ I3  `imported` holds one of `patch` (from the state before it), `deleted`, which
 I4  The apply functions own what was decoded (`take`): it goes into the state uncopied.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from journal.errors import UsageError
 from projections.patch import apply_patch, merge, remove_value, set_value
+from projections.patch.touching import (
+    touched_by_merge,
+    touched_by_patch,
+    touched_by_remove,
+    touched_by_set,
+)
 from projections.projection import Projection
 
 
@@ -102,9 +109,29 @@ def _imported(state: Any, event: Any) -> Any:
     return apply_patch(state, data.patch, take=True)
 
 
+def _touched_by_imported(data: Imported) -> list[str]:
+    if data.deleted:
+        return [""]
+    return [] if data.patch is msgspec.UNSET else touched_by_patch(data.patch)
+
+
+_TOUCHES: dict[type[Any], Callable[[Any], list[str]]] = {
+    Set: lambda data: touched_by_set(data.path),
+    Remove: lambda data: touched_by_remove(data.path),
+    Merge: lambda data: touched_by_merge(data.patch),
+    Patch: lambda data: touched_by_patch(data.patch),
+    Imported: _touched_by_imported,
+}
+
+
+def _touches(event: Any) -> list[str]:
+    return _TOUCHES[event.data.__class__](event.data)
+
+
 PROJECTION = Projection(
     "document",
     events={Set: _set, Remove: _remove, Merge: _merge, Patch: _patch, Imported: _imported},
     initial=dict,
     makes_json=True,
+    touches=_touches,
 )

@@ -6,6 +6,7 @@
     merge_patch.py  JSON Merge Patch (RFC 7396)
     align.py        which items of two lists belong together
     difference.py   diff and diff_with_old
+    touching.py     which places a change can change, for who looks for changes
 
 A JSON value is a dict with text keys, a list, str, int (-2**63 .. 2**64-1), finite float, bool or
 None. Nothing here reads a clock, a file or the environment.

@@ -6,7 +6,8 @@
 Invariants
   I1  `apply_patch(copy(a), diff(a, b))` equals b strictly, and `diff(a, b)` is empty if and only
       if a equals b: the order of members makes no operation.
-  I2  No object or list is patched in more bytes of compact JSON than replacing it whole takes.
+  I2  No object or list is patched in more bytes of compact JSON than replacing it whole takes; but
+      `diff_with_old`, which is read by people, always goes down to what differs.
   I3  The same values give the same operations. The time is linear in the size of the values, but
       for sorting, a bounded search in lists without keys and a bounded number of moves.
 
@@ -114,7 +115,7 @@ class _Walk:
         else:
             return self._replace(a, b, path, size(b))
         # Most often what is known suffices, and the value need not be measured.
-        if cost.patch <= cost.value:
+        if cost.patch <= cost.value or not self._moves:
             return cost
         whole = size(b)
         if cost.patch <= _REPLACE + size(path) + whole:

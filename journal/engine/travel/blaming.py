@@ -1,8 +1,11 @@
 """Which events changed a value: the newest first, or for every value of the state the last one.
 
 I1  An event counts if the value at the pointer, or below it, is another one after it: a write of
-    an equal value is no change.
-I2  It goes back by the stretches between snapshots, so the last change is found soon.
+    an equal value is no change. Items of a list go by their index.
+I2  It goes back span by span. Events that cannot have changed the value (`Projection.touched`)
+    are passed over without a fold; the others are candidates, and folded to see. So the last
+    change is found soon, and of a long history without one only the events are read.
+I3  Memory is bounded: a span's candidates are seqs; values are kept for a group of them at a time.
 """
 
 from collections.abc import Iterator
@@ -10,14 +13,14 @@ from typing import Any
 
 import msgspec
 
-from journal import codec
 from journal.engine.core import Core
-from journal.engine.travel.comparing import find
-from journal.engine.travel.walking import stretches, walk
+from journal.engine.travel.looking import Place, Places, leaves, value_of
+from journal.engine.travel.walking import Span, find_event, spans_backwards, typed, walk
+from journal.errors import Corrupt, UsageError
 from journal.event import Event
-from projections.patch import format as format_pointer
 
-_ABSENT = b""
+_GROUP_BYTES = 16 << 20
+_LARGEST_GROUP = 65_536
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,67 +46,152 @@ class LastChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def blame(core: Core, pointer: str, *, after: int, upto: int) -> Iterator[Change]:
-    """Yield every event that changed the value at `pointer`, newest first (I1, I2)."""
-    find({}, pointer)  # raises for what is not a pointer
-    for stretch in stretches(core, after, upto):
-        start = core.states.at(core.history, stretch.after)
-        before = _look(start.state, pointer)
-        found: list[Change] = []
-        for event, state in walk(core, stretch.after, stretch.upto, start=start):
-            now = _look(state, pointer)
+    """Yield every event that changed the value at `pointer`, newest first (I1, I2).
+
+    Raises `UsageError` for what is no pointer, `Corrupt` behind the changes that are known.
+    """
+    place = Place(pointer)
+    size = 1
+    for span in spans_backwards(after, upto):
+        seqs = [
+            event.seq
+            for event in typed(core, *span)
+            if place.may_be_touched(core.projection.touched(event))
+        ]
+        while seqs:
+            group = seqs[-size:]
+            try:
+                changes, held_bytes = _sift(core, group, place)
+            except Corrupt:
+                if len(group) == 1:
+                    raise
+                size = len(group) // 2
+                continue
+            yield from reversed(changes)
+            del seqs[-len(group) :]
+            fits = held_bytes <= _GROUP_BYTES
+            size = min(size * 4, _LARGEST_GROUP) if fits else max(1, size // 4)
+
+
+def _sift(core: Core, seqs: list[int], place: Place) -> tuple[list[Change], int]:
+    """Return the changes among the candidates, in order, and how many bytes their values take."""
+    found: list[Change] = []
+    held_bytes = 0
+    live = core.states.at(core.history, seqs[0] - 1)
+    before = place.look(live.state)
+    candidates = set(seqs)
+    for event, state in walk(core, live, seqs[-1]):
+        if event.seq in candidates:
+            now = place.look(state)
             if now != before:
                 found.append(_change(event, before, now))
+                held_bytes += len(before) + len(now)
                 before = now
-        yield from reversed(found)
+    return found, held_bytes
 
 
-def _look(state: Any, pointer: str) -> bytes:
-    """Return the value at a pointer as JSON with sorted keys: equal bytes are equal values."""
-    there, value = find(state, pointer)
-    return codec.encode_sorted(value) if there else _ABSENT
-
-
-def _change(event: Event, before: bytes, now: bytes) -> Change:
+def _change(event: Any, before: bytes, now: bytes) -> Change:
     return Change(
         seq=event.seq,
         time=event.time,
         actor=event.actor,
         type=event.type,
-        old=codec.decode_value(before) if before else msgspec.UNSET,
-        new=codec.decode_value(now) if now else msgspec.UNSET,
+        old=value_of(before),
+        new=value_of(now),
     )
 
 
-def blame_all(core: Core, *, depth: int, upto: int) -> list[LastChange]:
-    """Return each value of the state at `upto`, `depth` levels down, with its last change."""
-    state = core.states.at(core.history, upto).state
-    wanted = {format_pointer(tokens): value for tokens, value in _values(state, depth, [])}
-    waiting = set(wanted)
-    last: dict[str, Event] = {}
-    for stretch in stretches(core, 0, upto):
+# --- the whole state -----------------------------------------------------------------------------
+
+
+def blame_all(core: Core, pointer: str, *, depth: int, upto: int) -> list[LastChange]:
+    """Return each value at `pointer`, `depth` levels down, with the event that last changed it.
+
+    Raises `UsageError` where nothing is at `pointer`, `Corrupt` where a last change lies in or
+    before lost events.
+    """
+    there, value = Place(pointer).find(core.states.at(core.history, upto).state)
+    if not there:
+        raise UsageError(f"there is nothing at {pointer!r} as of event {upto}", key=pointer)
+    values = {pointer + below: found for below, found in leaves(value, depth).items()}
+    waiting = Places(values)
+    last: dict[str, int] = {}
+    for span in spans_backwards(0, upto):
         if not waiting:
             break
-        start = core.states.at(core.history, stretch.after)
-        before = {pointer: _look(start.state, pointer) for pointer in waiting}
-        for event, now in walk(core, stretch.after, stretch.upto, start=start):
-            for pointer in waiting:
-                seen = _look(now, pointer)
-                if seen != before[pointer]:
-                    before[pointer] = seen
-                    last[pointer] = event
-        waiting -= set(last)
-    return [_last_change(pointer, value, last.get(pointer)) for pointer, value in wanted.items()]
+        _settle(core, span, waiting, last)
+    events = {seq: find_event(core, seq) for seq in set(last.values())}
+    return [
+        _last_change(name, found, events.get(last.get(name, 0))) for name, found in values.items()
+    ]
 
 
-def _values(value: Any, depth: int, tokens: list[str | int]) -> Iterator[tuple[list[str | int], Any]]:
-    if depth and isinstance(value, dict) and value:
-        for name, child in value.items():
-            yield from _values(child, depth - 1, [*tokens, name])
-    elif depth and isinstance(value, list) and value:
-        for index, child in enumerate(value):
-            yield from _values(child, depth - 1, [*tokens, index])
-    else:
-        yield tokens, value
+def _settle(core: Core, span: Span, waiting: Places, last: dict[str, int]) -> None:
+    """Find the last changes in a span; what is found waits no more.
+
+    Where a part of it is unknown, its newer half is settled first, and may be enough.
+    """
+    try:
+        found = _newest_changes(core, span, waiting)
+    except Corrupt:
+        middle = (span.after + span.upto) // 2
+        if middle == span.after:
+            raise
+        _settle(core, Span(middle, span.upto), waiting, last)
+        if waiting:
+            _settle(core, Span(span.after, middle), waiting, last)
+        return
+    last.update(found)
+    waiting.drop(found)
+
+
+def _newest_changes(core: Core, span: Span, waiting: Places) -> dict[str, int]:
+    """Return pointer -> seq of its last change in the span, for those that have one there."""
+    candidates: dict[str, int] = {}
+    for event in typed(core, *span):
+        for pointer in waiting.touched(core.projection.touched(event)):
+            candidates[pointer] = event.seq
+    if not candidates:
+        return {}
+    found = _changed_at(core, candidates, waiting)
+    # The newest write of these changed nothing; an older one may have.
+    unsure = set(candidates) - set(found)
+    if unsure:
+        upto = max(candidates[pointer] for pointer in unsure)
+        found |= _track(core, Span(span.after, upto), Places(unsure))
+    return found
+
+
+def _changed_at(core: Core, candidates: dict[str, int], waiting: Places) -> dict[str, int]:
+    """Return those of the candidates, pointer -> seq, at which the value is another one."""
+    asked: dict[int, list[str]] = {}
+    for pointer, seq in candidates.items():
+        asked.setdefault(seq, []).append(pointer)
+    live = core.states.at(core.history, min(asked) - 1)
+    before = {pointer: waiting[pointer].look(live.state) for pointer in asked[min(asked)]}
+    found: dict[str, int] = {}
+    for event, state in walk(core, live, max(asked)):
+        seq: int = event.seq
+        for pointer in asked.get(seq, ()):
+            if waiting[pointer].look(state) != before.pop(pointer):
+                found[pointer] = seq
+        for pointer in asked.get(seq + 1, ()):
+            before[pointer] = waiting[pointer].look(state)
+    return found
+
+
+def _track(core: Core, span: Span, places: Places) -> dict[str, int]:
+    """Return pointer -> seq of its last change, looking after each event that may be one."""
+    live = core.states.at(core.history, span.after)
+    before = {pointer: places[pointer].look(live.state) for pointer in places.touched(None)}
+    found: dict[str, int] = {}
+    for event, state in walk(core, live, span.upto):
+        for pointer in set(places.touched(core.projection.touched(event))):
+            now = places[pointer].look(state)
+            if now != before[pointer]:
+                before[pointer] = now
+                found[pointer] = event.seq
+    return found
 
 
 def _last_change(pointer: str, value: Any, event: Event | None) -> LastChange:

@@ -1,14 +1,17 @@
 """The difference of two states, and of what two projections make of the same history."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
 
-from journal import codec
 from journal.engine.core import Core
+from journal.engine.travel.looking import Place
+from journal.engine.travel.walking import find_event
 from journal.errors import ProjectionError
-from projections.patch import diff_with_old, equal, get, parse
+from journal.event import CARRIES_STATE, LOST
+from projections.patch import diff_with_old, equal, get
+from projections.patch.touching import ITEMS
 from projections.projection import Projection
 
 Progress = Callable[[int, int], None]
@@ -17,13 +20,16 @@ Progress = Callable[[int, int], None]
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """Where two projections part: the first event after which their states differ, and how.
 
-    `seq` is None where they never do. `changes` lead from the old state to the new one.
+    `seq` is None where they never do, 0 where their initial states differ. `changes` lead from
+    the old state to the new one, as `diff` gives them; `failed` is why the new projection fails
+    on the event, if it does. `events` is how many were folded.
     """
 
     seq: int | None
     type: str = ""
     time: str = ""
     changes: list[dict[str, Any]] = []
+    failed: str = ""
     events: int = 0
 
 
@@ -35,8 +41,9 @@ def diff_states(a: Any, b: Any, pointer: str = "") -> list[dict[str, Any]]:
     """
     if not pointer:
         return diff_with_old(a, b)
-    in_a, value_a = find(a, pointer)
-    in_b, value_b = find(b, pointer)
+    place = Place(pointer)
+    in_a, value_a = place.find(a)
+    in_b, value_b = place.find(b)
     if not in_a and not in_b:
         get(b, pointer)  # raises with the first place that is missing
     if not in_a:
@@ -47,48 +54,62 @@ def diff_states(a: Any, b: Any, pointer: str = "") -> list[dict[str, Any]]:
     return [{**change, "path": pointer + change["path"]} for change in changes]
 
 
-def find(value: Any, pointer: str) -> tuple[bool, Any]:
-    """Return (whether there is a value at the pointer, the value)."""
-    for token in parse(pointer):
-        if isinstance(value, dict) and token in value:
-            value = value[token]
-        elif isinstance(value, list) and token.isdecimal() and int(token) < len(value):
-            value = value[int(token)]
-        else:
-            return False, None
-    return True, value
-
-
 def compare(core: Core, other: Projection, progress: Progress | None = None) -> Difference:
     """Fold the whole history with the journal's projection and with `other`, side by side.
 
-    States are compared after every event. A projection that fails on an event differs there.
+    States are compared after every event that can have changed one. A projection that fails on an
+    event differs there. Between lost events and the next one that carries the whole state there
+    is nothing to compare. Raises `ProjectionError` where the journal's own projection fails.
     """
-    ours, theirs = core.states.initial().state, other.initial()
+    ours, theirs = core.projection.initial(), other.initial()
     last = core.history.tail.seq
     if not equal(ours, theirs):
-        return Difference(seq=0, changes=diff_with_old(ours, theirs), events=last)
-    for block in core.history.blocks(0, last):
-        pairs = zip(
-            core.projection.decode(block.data),
-            other.decode(block.data),
-            codec.decode_events(block.data),
-            strict=True,
-        )
-        for our_event, their_event, plain in pairs:
-            ours = core.projection.apply(ours, [our_event])
-            try:
-                theirs = other.apply(theirs, [their_event])
-            except ProjectionError as error:
-                changes = [{"op": "fails", "path": "", "value": error.message}]
-                return _differ(plain.seq, plain.type, plain.time, changes)
-            if ours != theirs or not equal(ours, theirs):
-                changes = diff_with_old(ours, theirs)
-                return _differ(plain.seq, plain.type, plain.time, changes)
-        if progress is not None:
-            progress(block.after.seq, last)
+        return Difference(seq=0, changes=diff_with_old(ours, theirs))
+    known = True
+    for our_event, their_event in _decoded_twice(core, other, last, progress):
+        seq = our_event.seq
+        if our_event.type == LOST:
+            known = False
+        elif not known and our_event.type in CARRIES_STATE:
+            known = our_event.data.state is not msgspec.UNSET
+        if not known:
+            continue
+        ours = core.projection.apply(ours, [our_event])
+        try:
+            theirs = other.apply(theirs, [their_event])
+        except ProjectionError as error:
+            return _differ(core, seq, [], failed=error.message)
+        if _differ_at(ours, theirs, core.projection.touched(our_event), other.touched(their_event)):
+            return _differ(core, seq, diff_with_old(ours, theirs))
     return Difference(seq=None, events=last)
 
 
-def _differ(seq: int, kind: str, time: str, changes: list[dict[str, Any]]) -> Difference:
-    return Difference(seq=seq, type=kind, time=time, changes=changes, events=seq)
+def _decoded_twice(
+    core: Core, other: Projection, last: int, progress: Progress | None
+) -> Iterator[tuple[Any, Any]]:
+    for block in core.history.blocks(0, last):
+        try:
+            yield from zip(
+                core.projection.decode(block.data), other.decode(block.data), strict=True
+            )
+        except ValueError as error:
+            raise core.history.malformed(block) from error
+        if progress is not None:
+            progress(block.after.seq, last)
+
+
+def _differ_at(ours: Any, theirs: Any, *touched: list[str] | None) -> bool:
+    """Say whether two states that were equal differ after an event; compares what it touched."""
+    places: set[str] = set()
+    for found in touched:
+        if found is None:
+            return not equal(ours, theirs)
+        places.update(place.partition(ITEMS)[0] for place in found)
+    return any(Place(place).look(ours) != Place(place).look(theirs) for place in places)
+
+
+def _differ(core: Core, seq: int, changes: list[dict[str, Any]], failed: str = "") -> Difference:
+    event = find_event(core, seq)
+    return Difference(
+        seq=seq, type=event.type, time=event.time, changes=changes, failed=failed, events=seq
+    )

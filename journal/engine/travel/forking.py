@@ -4,75 +4,67 @@ I1  The source is only read. Closed segments are shared by hard links where the 
     and neither journal ever writes to them; everything else is copied.
 I2  The fork gets an id of its own. `journal.forked`, its first event of its own, names the source
     by id, seq and digest, so that `head` of the source at that seq proves where it came from.
-I3  With edits (a what-if) the changed history is folded in memory first: an event that cannot be
-    applied any more is named before anything is written. Of the events after the first change
-    those that mean something are appended anew, under seqs of their own.
-I4  `journal.yaml` is written last: a fork that was cut off is an unfinished folder, not a journal.
+I3  With changes (a what-if) the events after the first one that is changed are appended anew,
+    under seqs of their own, with their times, actors and ids; an append stays one. What leaves
+    the state alone is left out: the engine's own notes, types that the projection does not know.
+I4  A fork is built under a temporary name beside its place and named last: what is cut off, or
+    refused, leaves nothing there.
 """
 
 import contextlib
 import os
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from journal import codec, durable
 from journal import config as configs
 from journal.config import ViewsConfig
-from journal.engine.appending import encode, to_draft
 from journal.engine.core import LOG_FOLDER, Core
 from journal.engine.engine import Engine
-from journal.engine.opening import Say, open_journal
+from journal.engine.opening import open_journal
+from journal.engine.travel.changing import Change, Drop, Edit, Insert, Told
+from journal.engine.travel.walking import find_event, lost
 from journal.errors import ProjectionError, UsageError
 from journal.event import (
-    CARRIES_STATE,
+    EARLIEST_TIME,
     FORKED,
     FORMAT,
+    LOST,
     ROTATED,
     Draft,
     Event,
+    format_time,
     is_engine_type,
+    time_to_ms,
 )
 from journal.log.history import Head
 from journal.segment import Segment, name_of
+from projections.projection import Projection, Unknown, event_type
 
+__all__ = ["Change", "Drop", "Edit", "Forked", "Insert", "fork"]
 
-class Drop(msgspec.Struct, frozen=True):
-    """Leave the event out."""
-
-    seq: int
-
-
-class Edit(msgspec.Struct, frozen=True):
-    """Put another event in the place of this one; its time, actor and id stay where not given."""
-
-    seq: int
-    draft: Draft
-
-
-class Insert(msgspec.Struct, frozen=True):
-    """Put an event right after this one; 0: before the first."""
-
-    seq: int
-    draft: Draft
-
-
-Change = Drop | Edit | Insert
+Progress = Callable[[int, int], None]
 
 _NEVER_MS = 86_400_000
 
 
 class Forked(msgspec.Struct, frozen=True, kw_only=True):
-    """What a fork is made of: `shared` events of the source, then `own` ones."""
+    """What a fork is made of: `shared` events of the source, then `own` ones of its own.
+
+    `linked` are the segments that both journals have; `left_out` is how many events of a changed
+    history were of types that the projection does not know.
+    """
 
     path: str
     id: str
     shared: int
     own: int
     linked: list[str]
+    left_out: int = 0
 
 
 def fork(
@@ -81,53 +73,53 @@ def fork(
     *,
     at: int,
     changes: Iterable[Change] = (),
-    on_message: Say | None = None,
+    progress: Progress | None = None,
 ) -> Forked:
     """Make a new journal in `destination` with the history up to `at`, changed as told (I1-I4).
 
     Raises `UsageError` where something is there already, where `at` lies inside an append, or
-    where a changed history cannot be applied.
+    where a changed history cannot be applied; `Corrupt` where a part that is needed is damaged.
     """
     folder = Path(destination)
-    if folder.exists() and any(folder.iterdir()):
+    _check_place(core, folder)
+    told = Told(changes, at)
+    shared = _last_shared(core, at, told)
+    fork_id = secrets.token_hex(16)
+    building = folder.absolute().with_name(f".{folder.absolute().name}.{fork_id[:16]}.forking")
+    try:
+        linked = _make_log(core, building, shared, fork_id, remade=bool(told))
+        settings = msgspec.structs.replace(
+            core.config, id=fork_id, views=ViewsConfig(every_ms=core.config.views.every_ms)
+        )
+        configs.write(building, settings)
+        own, left_out = _append_rest(core, building, shared, at, told, progress)
+        durable.name_folder(building, folder)
+    except BaseException:
+        durable.remove_folder(building)
+        raise
+    return Forked(
+        path=str(folder), id=fork_id, shared=shared, own=own, linked=linked, left_out=left_out
+    )
+
+
+def _check_place(core: Core, folder: Path) -> None:
+    if os.path.lexists(folder) and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(
             f"{folder}: there is something here already", advice="Fork to a new or empty folder."
         )
-    told = sorted(changes, key=lambda change: change.seq)
-    _check_told(told, at)
-    shared, rest = _split(core, at, told)
-    appends = list(_changed(shared, rest, told)) if told else []
-    _try(core, shared, appends)
-    fork_id = secrets.token_hex(16)
-    linked = _make_log(core, folder, shared, fork_id)
-    settings = msgspec.structs.replace(
-        core.config, id=fork_id, views=ViewsConfig(every_ms=core.config.views.every_ms)
-    )
-    configs.write(folder, settings)
-    with open_journal(
-        folder, projection=core.projection, durability="os", on_message=on_message
-    ) as engine:
-        # One sync and one view at the end: until then the fork is nobody's only copy.
-        engine.config.views.every_ms = _NEVER_MS
-        for append in appends:
-            _append(engine, append)
-        own = engine.seq - shared
-    return Forked(path=str(folder), id=fork_id, shared=shared, own=own, linked=linked)
+    if core.path.resolve() in (folder.resolve(), *folder.resolve().parents):
+        raise UsageError(
+            f"{folder}: lies inside the journal that is forked", advice="Fork to a place beside it."
+        )
 
 
 # --- what is shared ------------------------------------------------------------------------------
 
 
-def _check_told(told: list[Change], at: int) -> None:
-    for change in told:
-        if not (0 if isinstance(change, Insert) else 1) <= change.seq <= at:
-            raise UsageError(f"event {change.seq} is not among the events 1 to {at}", key="seq")
-        if not isinstance(change, Insert) and change.seq == 1:
-            raise UsageError("event 1 is the journal's own first line", key="seq")
-
-
-def _split(core: Core, at: int, told: list[Change]) -> tuple[int, list[Event]]:
-    """Return the last seq that stays as it is, and the events after it up to `at`."""
+def _last_shared(core: Core, at: int, told: Told) -> int:
+    """Return the last seq that stays as it is: whole appends before the first change."""
+    if at < 1:
+        raise UsageError("a fork has at least event 1, which is the journal's own", key="at")
     first, last = _append_of(core, at)
     if at != last:
         raise UsageError(
@@ -135,116 +127,23 @@ def _split(core: Core, at: int, told: list[Change]) -> tuple[int, list[Event]]:
             key="at",
             advice=f"Fork at {first - 1} or at {last}.",
         )
-    if not told:
-        return at, []
-    changed = told[0].seq + (1 if isinstance(told[0], Insert) else 0)
-    shared = max(1, _append_of(core, min(changed, at))[0] - 1)
-    if isinstance(told[0], Insert) and changed > at:
-        shared = at
-    return shared, list(_events(core, shared, at))
+    if not told or told.first > at:
+        return at
+    return max(1, _append_of(core, told.first)[0] - 1)
 
 
 def _append_of(core: Core, seq: int) -> tuple[int, int]:
     """Return the first and last seq of the append that an event is part of."""
-    event = next(_events(core, seq - 1, seq))
+    event = find_event(core, seq)
     first = seq - event.part[0] + 1
     return first, first + event.part[1] - 1
 
 
-def _events(core: Core, after: int, upto: int) -> Iterator[Event]:
-    for block in core.history.blocks(after, upto):
-        yield from codec.decode_events(block.data)
+def _make_log(core: Core, folder: Path, shared: int, fork_id: str, *, remade: bool) -> list[str]:
+    """Share or copy the segments up to `shared` and add the fork's first own event.
 
-
-# --- what is changed -----------------------------------------------------------------------------
-
-
-def _changed(shared: int, rest: list[Event], told: list[Change]) -> Iterator[list[Draft]]:
-    """Yield the appends of the changed history after `shared`; an append stays one."""
-    dropped = {change.seq for change in told if isinstance(change, Drop)}
-    edited = {change.seq: change.draft for change in told if isinstance(change, Edit)}
-    inserted: dict[int, list[Draft]] = {}
-    for change in told:
-        if isinstance(change, Insert):
-            inserted.setdefault(change.seq, []).append(change.draft)
-    for seq in sorted(seq for seq in inserted if seq <= shared):
-        yield from ([draft] for draft in inserted[seq])
-    append: list[Draft] = []
-    for event in rest:
-        if event.seq not in dropped and (draft := _draft(event, edited.get(event.seq))):
-            append.append(draft)
-        append += inserted.get(event.seq, [])
-        if event.part[0] == event.part[1]:
-            if append:
-                yield append
-            append = []
-
-
-def _draft(event: Event, edit: Draft | None) -> Draft | None:
-    """Make a draft of an event, as edited; None for an engine event that leaves state alone."""
-    if edit is not None:
-        return msgspec.structs.replace(
-            edit,
-            actor=edit.actor or event.actor,
-            id=edit.id or event.id,
-            time=edit.time or event.time,
-        )
-    if is_engine_type(event.type) and event.type not in CARRIES_STATE:
-        return None
-    return Draft(
-        type=event.type, data=event.data, actor=event.actor, id=event.id, time=event.time
-    )
-
-
-def _try(core: Core, shared: int, appends: list[list[Draft]]) -> None:
-    """Fold the changed history in memory (I3)."""
-    if not appends:
-        return
-    projection = core.projection
-    state = core.states.at(core.history, shared).state
-    number = 0
-    for append in appends:
-        for draft in append:
-            number += 1
-            if not is_engine_type(draft.type):
-                projection.name_type(draft.type)
-            data = codec.encode_value(draft.data, limit_bytes=codec.MAX_ENGINE_EVENT_BYTES)
-            envelope = Event(
-                seq=shared + number, time="0000-00-00T00:00:00.000Z", type=draft.type, data=None
-            )
-            line, _ = codec.seal([codec.encode_body(envelope, data)], 0)
-            try:
-                typed = projection.decode_new(bytes(line))
-                state = projection.apply_new(state, typed, check=False)
-            except (UsageError, ProjectionError) as error:
-                raise UsageError(
-                    f"the changed history cannot be applied: its event {shared + number} "
-                    f"({draft.type}): {error.message}",
-                    advice="Change or drop that event too; nothing was written.",
-                ) from error
-        projection.check(state)
-
-
-def _append(engine: Engine, append: list[Draft]) -> None:
-    """Append one append of the changed history, engine events that carry state as such."""
-    plain: list[Draft] = []
-    for draft in append:
-        if is_engine_type(draft.type):
-            if plain:
-                engine.append_batch(plain)
-                plain = []
-            engine.append_carried(draft)
-        else:
-            plain.append(to_draft(draft, ""))
-    if plain:
-        engine.append_batch(plain)
-
-
-# --- the log of the fork -------------------------------------------------------------------------
-
-
-def _make_log(core: Core, folder: Path, shared: int, fork_id: str) -> list[str]:
-    """Share or copy the segments up to `shared` and add the first event of the fork's own."""
+    Its time is now, or that of the event before it where others are to follow at their times.
+    """
     log = folder / LOG_FOLDER
     durable.make_folder(folder)
     durable.make_folder(log)
@@ -252,32 +151,39 @@ def _make_log(core: Core, folder: Path, shared: int, fork_id: str) -> list[str]:
     head = history.head(shared)
     linked: list[str] = []
     for name in history.names[: history.names.index(head.segment)]:
-        if durable.share(history.folder / name, log / name):
-            linked.append(name)
-        ids = Path(name).with_suffix(".ids").name
-        with contextlib.suppress(FileNotFoundError):
-            durable.write_file(log / ids, durable.read_file(history.folder / ids), synced=False)
+        _share(history.folder, log, name, linked)
     with Segment(history.folder / head.segment) as segment:
         whole = durable.is_closed(segment.stat()) and head.offset == segment.size()
+        for _ in history.blocks(segment.first_seq - 1, shared):
+            pass  # Damage would not be found to be the source's any more.
         place = segment.position_after(head.offset)
-        data = segment.read(0, head.offset)
+        data = b"" if whole else segment.read(0, head.offset)
     assert place is not None
-    forked = _forked(core, head, fork_id)
+    now = format_time(core.clock())
+    forked = _describe(core, head, fork_id, now)
+    time = place.time if remade else max(place.time, now)
     if whole:
-        if durable.share(history.folder / head.segment, log / head.segment):
-            linked.append(head.segment)
+        _share(history.folder, log, head.segment, linked)
         previous = {"segment": head.segment, "sha256": head.sha256}
         first = {"format": FORMAT, "id": fork_id, "previous": previous}
-        lines = _lines(shared, place.time, 0, [(ROTATED, first), (FORKED, forked)])
+        lines = _lines(shared, time, 0, [(ROTATED, first), (FORKED, forked)])
         durable.write_file(log / name_of(shared + 1), lines)
     else:
-        lines = _lines(shared, place.time, place.crc, [(FORKED, forked)])
+        lines = _lines(shared, time, place.crc, [(FORKED, forked)])
         durable.write_file(log / head.segment, data + lines)
     durable.sync_folder(log)
     return linked
 
 
-def _forked(core: Core, head: Head, fork_id: str) -> dict[str, Any]:
+def _share(source: Path, target: Path, name: str, linked: list[str]) -> None:
+    if durable.share(source / name, target / name):
+        linked.append(name)
+    ids = Path(name).with_suffix(".ids").name
+    with contextlib.suppress(FileNotFoundError):
+        durable.write_file(target / ids, durable.read_file(source / ids), synced=False)
+
+
+def _describe(core: Core, head: Head, fork_id: str, now: str) -> dict[str, Any]:
     source = {
         "id": core.reader.journal_id,
         "path": os.path.abspath(core.path),
@@ -286,7 +192,7 @@ def _forked(core: Core, head: Head, fork_id: str) -> dict[str, Any]:
         "offset": head.offset,
         "sha256": head.sha256,
     }
-    return {"id": fork_id, "source": source}
+    return {"id": fork_id, "source": source, "made": now}
 
 
 def _lines(seq: int, time: str, crc: int, drafts: list[tuple[str, dict[str, Any]]]) -> bytes:
@@ -299,24 +205,135 @@ def _lines(seq: int, time: str, crc: int, drafts: list[tuple[str, dict[str, Any]
     return bytes(codec.seal(bodies, crc)[0])
 
 
-def read_change(kind: str, text: str) -> Change:
-    """Read `SEQ` (drop) or `SEQ=JSON` (edit, insert) as the command line gives it."""
-    from projections.foreign import read_json
+# --- what is appended anew -----------------------------------------------------------------------
 
-    seq, equals, body = text.partition("=")
-    if not seq.strip().isdecimal() or (kind != "drop") != bool(equals):
-        wanted = "SEQ" if kind == "drop" else 'SEQ={"type": …, "data": …}'
-        raise UsageError(f"--{kind} {text!r}: {wanted} is wanted", key=kind)
-    if kind == "drop":
-        return Drop(int(seq))
-    given = read_json(body.encode(), path=f"--{kind} {seq}").value
+
+class _New(NamedTuple):
+    """An event to append: `seq` is what it has in the source, 0 for one that was inserted."""
+
+    seq: int
+    draft: Draft
+
+
+def _append_rest(
+    core: Core, folder: Path, shared: int, at: int, told: Told, progress: Progress | None
+) -> tuple[int, int]:
+    """Append the changed history; return how many events the fork has of its own (I3)."""
+    rest = _Rest(core, shared, at, told)
+    clock = _Clock(find_event(core, shared).time)
+    with open_journal(folder, projection=core.projection, durability="os", clock=clock) as engine:
+        # One sync and one view at the end: until then the fork is nobody's only copy.
+        engine.config.views.every_ms = _NEVER_MS
+        seqs: dict[int, int] = {}
+        for append in rest.appends() if told else ():
+            clock.time = max(clock.time, *(new.draft.time for new in append))
+            _append(engine, append, shared, seqs)
+            if progress is not None:
+                progress(append[-1].seq - shared, at - shared)
+        return engine.seq - shared, rest.left_out
+
+
+class _Clock:
+    """The time of the event that is appended, so that what the engine notes beside it has it too."""
+
+    def __init__(self, time: str) -> None:
+        self.time = time
+
+    def __call__(self) -> int:
+        return time_to_ms(max(self.time, EARLIEST_TIME))
+
+
+class _Rest:
+    """The events of the source after `shared`, as they are told to be."""
+
+    def __init__(self, core: Core, shared: int, at: int, told: Told) -> None:
+        self._core = core
+        self._shared = shared
+        self._at = at
+        self._told = told
+        self.left_out = 0
+
+    def appends(self) -> Iterator[list[_New]]:
+        """Yield the appends; an inserted event is part of the one that it stands in."""
+        for seq in self._told.insert_seqs(upto=self._shared):
+            yield from ([_New(0, draft)] for draft in self._told.inserted(seq))
+        append: list[_New] = []
+        for event, typed in self._events():
+            seq = event.seq
+            if (draft := self._told.replace(event, self._draft(event, typed))) is not None:
+                append.append(_New(seq, draft))
+            append += [_New(0, draft) for draft in self._told.inserted(seq)]
+            if event.part[0] == event.part[1]:
+                if append:
+                    yield append
+                append = []
+
+    def _events(self) -> Iterator[tuple[Event, Any]]:
+        for block in self._core.history.blocks(self._shared, self._at):
+            typed = self._core.projection.decode(block.data)
+            yield from zip(codec.decode_events(block.data), typed, strict=True)
+
+    def _draft(self, event: Event, typed: Any) -> Draft | None:
+        """Make a draft of an event; None for one that leaves the state alone."""
+        if event.type == LOST:
+            raise lost(self._core, event.seq)
+        if isinstance(typed, Unknown):
+            self.left_out += 1
+            return None
+        if self._core.projection.touched(typed) == [] and is_engine_type(event.type):
+            return None
+        data = _upcast(self._core.projection, typed.data, event.data)
+        return Draft(
+            type=event_type(type(data)) if isinstance(data, msgspec.Struct) else event.type,
+            data=data,
+            actor=event.actor,
+            id=event.id,
+            cause=event.cause,
+            time=event.time,
+        )
+
+
+def _upcast(projection: Projection, typed: Any, data: Any) -> Any:
+    """Return the data of an event, as the newest class has it where its own is not written any more."""
+    if type(typed) in projection.events or not hasattr(typed, "upcast"):
+        return data
+    while type(typed) not in projection.events:
+        typed = typed.upcast()
+    return typed
+
+
+def _append(engine: Engine, append: list[_New], shared: int, seqs: dict[int, int]) -> None:
+    """Append one append of the changed history; `seqs` has the new seqs of the source's events."""
+    first = engine.next_seq()
+    due = {new.seq: first + number for number, new in enumerate(append) if new.seq}
+
+    def moved(cause: int) -> int:
+        return cause if cause <= shared else due.get(cause, seqs.get(cause, 0))
+
+    drafts = [
+        msgspec.structs.replace(draft, cause=moved(draft.cause)) if draft.cause and seq else draft
+        for seq, draft in append
+    ]
     try:
-        draft = msgspec.convert(given, Draft)
-    except msgspec.ValidationError as error:
-        raise UsageError(
-            f"--{kind} {seq}: {error}",
-            key=kind,
-            advice='An event has "type" and "data", and may have "actor", "id" and "time".',
-        ) from error
-    encode(draft)
-    return Edit(int(seq), draft) if kind == "edit" else Insert(int(seq), draft)
+        engine.append_history(drafts)
+    except (UsageError, ProjectionError) as error:
+        raise _refusal(engine, append, error) from error
+    seqs.update(due)
+
+
+def _refusal(engine: Engine, append: list[_New], error: UsageError | ProjectionError) -> UsageError:
+    """Name the event of an append that cannot be applied."""
+    state, projection = engine.state, engine.projection
+    place = append[0]
+    with contextlib.suppress(UsageError, ProjectionError):
+        for place in append:  # noqa: B007 - where it stops is what is wanted
+            data = codec.encode_value(place.draft.data, limit_bytes=codec.MAX_ENGINE_EVENT_BYTES)
+            event = Event(seq=1, time=EARLIEST_TIME, type=place.draft.type, data=None)
+            line, _ = codec.seal([codec.encode_body(event, data)], 0)
+            state = projection.apply_new(state, projection.decode_new(bytes(line)), check=False)
+    which = f"event {place.seq}" if place.seq else "an inserted event"
+    return UsageError(
+        f"the changed history cannot be: {which} ({place.draft.type}): {error.message}",
+        key="changes",
+        advice="Change or drop that event too; nothing was written.",
+    )

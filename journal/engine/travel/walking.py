@@ -1,8 +1,8 @@
-"""Folding event by event, with the state before and after each, forwards or by stretches backwards.
+"""Folding event by event: each event, and the state right after it.
 
 I1  The state that is shown is the walk's own: look at it, do not keep or change it.
-I2  Backwards goes by the stretches between usable snapshots, the newest first; each is folded
-    forwards once. So what lies near the end is found soon, however long the history.
+I2  Backwards goes by spans that grow, the newest first, so that what lies near the end is found
+    soon however long the history, and all of it is read once.
 """
 
 from collections.abc import Iterator
@@ -12,51 +12,65 @@ from journal import codec
 from journal.engine.core import Core
 from journal.engine.states import Live
 from journal.errors import Corrupt
-from journal.event import LOST, Event
+from journal.event import Event
+from projections.projection import Hole
+
+_FIRST_SPAN = 1024
+_LONGEST_SPAN = 65_536
 
 
-class Step(NamedTuple):
-    """An event and the state right after it."""
-
-    event: Event
-    state: Any
-
-
-class Stretch(NamedTuple):
+class Span(NamedTuple):
     """The events after `after` up to and with `upto`."""
 
     after: int
     upto: int
 
 
-def walk(core: Core, after: int, upto: int, *, start: Live | None = None) -> Iterator[Step]:
-    """Yield each event after `after` up to `upto` with the state after it (I1).
+def walk(core: Core, live: Live, upto: int) -> Iterator[tuple[Any, Any]]:
+    """Yield each event after `live`, decoded typed, with the state after it (I1); uses `live` up.
 
-    Raises `Corrupt` at a `journal.lost` that no event after it mends.
+    Raises `Corrupt` at a `journal.lost`: what the lost events changed is not known.
     """
-    live = start or core.states.at(core.history, after)
+    try:
+        yield from core.projection.apply_each(live.state, typed(core, live.seq, upto))
+    except Hole as hole:
+        raise lost(core, hole.seq) from None
+
+
+def lost(core: Core, seq: int) -> Corrupt:
+    """Return the error for a walk that has come to lost events."""
+    return Corrupt(
+        f"the events from {seq} on are lost, so what they changed is not known",
+        path=core.path,
+        seq=seq,
+        advice=f"Ask about the history before event {seq}, or after the next event that carries "
+        "the whole state.",
+    )
+
+
+def typed(core: Core, after: int, upto: int) -> Iterator[Any]:
+    """Yield the events after `after` up to and with `upto`, decoded typed; folds nothing."""
     for block in core.history.blocks(after, upto):
-        typed = core.projection.decode(block.data)
-        for event, plain in zip(typed, codec.decode_events(block.data), strict=True):
-            if plain.type == LOST:
-                raise Corrupt(
-                    f"events {plain.seq} to {plain.data.get('upto')} are lost, so what they "
-                    "changed is not known",
-                    path=core.path,
-                    seq=plain.seq,
-                    advice="Ask about the history before or after them.",
-                )
-            live.state = core.projection.apply(live.state, [event])
-            yield Step(plain, live.state)
+        try:
+            events = core.projection.decode(block.data)
+        except ValueError as error:
+            raise core.history.malformed(block) from error
+        yield from events
 
 
-def stretches(core: Core, after: int, upto: int) -> Iterator[Stretch]:
-    """Yield the stretches between snapshots from `upto` back to `after`, the newest first (I2)."""
-    seqs = sorted({entry.seq for entry in core.store.list()}, reverse=True)
-    end = upto
-    for seq in seqs:
-        if after < seq < end:
-            yield Stretch(seq, end)
-            end = seq
-    if end > after:
-        yield Stretch(after, end)
+def find_event(core: Core, seq: int) -> Event:
+    """Return the event `seq` as it stands in the log; raises `Corrupt` where it is lost."""
+    for block in core.history.blocks(seq - 1, seq):
+        for event in codec.decode_events(block.data):
+            if event.seq == seq:
+                return event
+    raise Corrupt(f"event {seq} is lost", path=core.path, seq=seq)
+
+
+def spans_backwards(after: int, upto: int) -> Iterator[Span]:
+    """Yield the spans from `upto` back to `after`, the newest first (I2)."""
+    length = _FIRST_SPAN
+    while upto > after:
+        start = max(after, upto - length)
+        yield Span(start, upto)
+        upto, length = start, min(length * 4, _LONGEST_SPAN)

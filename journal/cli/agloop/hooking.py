@@ -1,0 +1,66 @@
+"""The command that a coding client runs at its events: hook NAME, with the client's JSON on stdin.
+
+I1  Exit 2 only blocks stopping. Whatever else happens, an unknown name or option among it, is
+    told on stderr, and the exit code is 0.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from journal.cli import output, parsing
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    parsing.add(
+        app,
+        "hook",
+        hook,
+        "journal agloop hook session-start < client.json",
+        """echo '{"cwd": "/srv/shop", "stop_hook_active": false}' | journal agloop hook stop""",
+    )
+    # An unknown option is for us to tell, and no reason to keep the client from its work (I1).
+    app.registered_commands[-1].context_settings = {
+        "ignore_unknown_options": True,
+        "allow_extra_args": True,
+    }
+
+
+def hook(
+    context: typer.Context,
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="session-start, pre-compact, stop, subagent-start, subagent-stop or user-prompt.",
+            show_default=False,
+        ),
+    ] = "",
+    agent: Annotated[
+        str, typer.Option("--agent", metavar="NAME", help="Who does it.", show_default="the hook")
+    ] = "",
+) -> None:
+    """Run a hook on the client's JSON on stdin.
+
+    The loop is the .agloop/ under its "cwd", else its "workspaceFolder", else here; where there
+    is none nothing happens. `stop` blocks (exit 2, the reason on stderr) while a task is not done.
+    """
+    from projections.agloop import hooks
+
+    if context.args:
+        output.say_error(f"hook {name}: unknown: {' '.join(context.args)}; nothing was done")
+        return
+    answer = hooks.run(name, _read_stdin(), here=Path.cwd(), agent=agent)
+    for words in answer.said:
+        output.say(words)
+    if answer.out:
+        output.put(answer.out)
+    if answer.exit_code:
+        raise typer.Exit(answer.exit_code)
+
+
+def _read_stdin() -> bytes:
+    return b"" if sys.stdin.isatty() else sys.stdin.buffer.read()

@@ -1,0 +1,91 @@
+"""`journal fork` and `journal restore`: a journal that might have been, a state that comes back."""
+
+from typing import Annotated
+
+import typer
+
+from journal.cli import opening, output, parsing
+from journal.cli.options import LOCK_TIMEOUT, AsJson, Folder, LockTimeout, read_place
+from journal.cli.progress import Bar
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    parsing.add(
+        app,
+        "fork",
+        fork,
+        "journal fork ../copy --at 120",
+        "journal fork ../whatif --drop 57",
+        """journal fork ../whatif --edit '57={"type": "set", "data": {"path": "/n", "value": 1}}'""",
+    )
+    parsing.add(
+        app, "restore", restore, "journal restore 120", "journal restore 'before the risky step'"
+    )
+
+
+def fork(
+    destination: Annotated[str, typer.Argument(metavar="DEST", show_default=False)],
+    folder: Folder = None,
+    at: Annotated[
+        str, typer.Option(metavar="SEQ|TIME", help="The last event of it.", show_default=False)
+    ] = "",
+    drops: Annotated[
+        list[str] | None,
+        typer.Option("--drop", metavar="SEQ", help="Leave this event out (repeatable)."),
+    ] = None,
+    edits: Annotated[
+        list[str] | None,
+        typer.Option("--edit", metavar="SEQ=JSON", help="Put another event in its place."),
+    ] = None,
+    inserts: Annotated[
+        list[str] | None,
+        typer.Option("--insert", metavar="SEQ=JSON", help="Put an event right after this one."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a new journal with this one's history.
+
+    It is the same up to and with --at, under an id of its own; its first own event names where it
+    comes from. With --drop, --edit and --insert it is the history as it would have been: JSON is
+    {"type", "data", "actor"?, "id"?, "cause"?, "time"?}, seqs are those of this journal, and
+    `journal diff` shows the difference. This journal is only read; closed segments are shared.
+    """
+    from journal.engine.travel import changing
+
+    told = [
+        *map(changing.read_drop, drops or ()),
+        *map(changing.read_edit, edits or ()),
+        *map(changing.read_insert, inserts or ()),
+    ]
+    place = read_place(at) if at else None
+    with opening.for_reading(folder) as engine, Bar("forking") as bar:
+        found = engine.fork(destination, at=place, changes=told, progress=bar)
+    if as_json:
+        output.put_report(found)
+        return
+    linked = f" ({output.count(len(found.linked), 'segment')} linked)" if found.linked else ""
+    output.put(
+        output.plain(
+            f"{destination}: {output.count(found.shared, 'event')} shared{linked}, "
+            f"{output.count(found.own, 'event')} of its own"
+        )
+    )
+    if found.left_out:
+        unknown = output.count(found.left_out, "event")
+        output.say(f"{unknown} of types that the projection does not know were left out")
+
+
+def restore(
+    place: Annotated[str, typer.Argument(metavar="SEQ|TIME|CHECKPOINT", show_default=False)],
+    folder: Folder = None,
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why.", show_default=False)] = "",
+    lock_timeout: LockTimeout = LOCK_TIMEOUT,
+) -> None:
+    """Bring an earlier state back, as a new event.
+
+    History stays as it is: the difference is appended as `journal.restored`, which is printed.
+    """
+    with opening.for_writing(folder, lock_timeout) as engine:
+        event = engine.restore(read_place(place), reason=reason)
+    output.put_event(event)

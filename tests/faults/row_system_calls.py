@@ -1,0 +1,82 @@
+"""Row 4: each system call of a journal's life fails once, with each errno, and writes are short.
+
+The laws are those of `tests.faults.life`. The full tier lets two calls fail, too: the second one
+soon after the first, where the first is being dealt with, or anywhere.
+"""
+
+import errno
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+from projections.document.projection import PROJECTION as DOCUMENT
+from projections.projection import Projection
+from tests.faults import diary
+from tests.faults.faultpoint import ERRNOS, Call
+from tests.faults.life import Life
+from tests.faults.row import Outcome, Row, Tier, Violation
+from tests.faults.tree import clear, memory_folder
+
+PROJECTIONS = (DOCUMENT, diary.PROJECTION)
+PAIRS = {"quick": 400, "full": 60_000}
+_NEAR_CALLS = 10
+
+
+def run(tier: Tier) -> Outcome:
+    """Live once for each call and errno, then for some pairs."""
+    count, notes = 0, []
+    with memory_folder() as folder:
+        for projection in PROJECTIONS:
+            calls = list_calls(folder, projection)
+            singles = list(single_faults(calls))
+            pairs = list(pair_faults(calls, PAIRS[tier] // len(PROJECTIONS), random.Random(4)))
+            for faults in singles + pairs:
+                live(folder, projection, faults, calls)
+            count += len(singles) + len(pairs)
+            notes.append(
+                f"a life with projection {projection.name} has {len(calls)} system calls: "
+                f"{len(singles):,} single faults, {len(pairs):,} pairs"
+            )
+    return Outcome(count, notes=tuple(notes))
+
+
+def list_calls(folder: Path, projection: Projection) -> list[Call]:
+    """Live once without faults; return the calls."""
+    clear(str(folder))
+    life = Life(folder, projection, {})
+    life.run()
+    return life.point.calls
+
+
+def live(folder: Path, projection: Projection, faults: dict[int, int], calls: list[Call]) -> None:
+    """Live once with faults; a violation says which call they met."""
+    clear(str(folder))
+    try:
+        Life(folder, projection, faults).run()
+    except Exception as error:
+        met = [
+            f"call {number} ({calls[number - 1].name} {calls[number - 1].path}) -> "
+            f"{errno.errorcode.get(fault, 'short')}"
+            for number, fault in faults.items()
+        ]
+        raise Violation(f"{projection.name}: {', '.join(met)}: {error}") from error
+
+
+def single_faults(calls: list[Call]) -> Iterator[dict[int, int]]:
+    """Yield each call with each errno that it can answer."""
+    for number, call in enumerate(calls, 1):
+        for fault in ERRNOS[call.name]:
+            yield {number: fault}
+
+
+def pair_faults(calls: list[Call], count: int, plan: random.Random) -> Iterator[dict[int, int]]:
+    """Yield pairs: what follows a fault are other calls than without it, so any errno will do."""
+    for _ in range(count):
+        first = plan.randrange(1, len(calls) + 1)
+        second = first + plan.randint(1, _NEAR_CALLS)
+        if plan.random() < 0.3:
+            second = plan.randrange(first + 1, len(calls) + 2)
+        yield {first: plan.choice(ERRNOS[calls[first - 1].name]), second: errno.EIO}
+
+
+ROW = Row(4, "each system call fails once, with each errno, and short", run)
