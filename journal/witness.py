@@ -43,7 +43,7 @@ class Voucher(msgspec.Struct, frozen=True, omit_defaults=True):
     Seq 0 and no revision: bytes that are known (and kept in quarantine), and no state of ours.
 
     `size` in bytes; `inode` and `mtime_ns` as `stat` gives them; `crc` is the running CRC-32 of a
-    `lines` view, whose sha256 is empty.
+    `lines` view, whose sha256 is empty; `unknown` counts by type the events that were left out.
     """
 
     seq: int
@@ -53,6 +53,7 @@ class Voucher(msgspec.Struct, frozen=True, omit_defaults=True):
     mtime_ns: int
     sha256: str = ""
     crc: int = 0
+    unknown: dict[str, int] = {}
 
     def has_stat(self, found: os.stat_result) -> bool:
         """Say whether a file with this stat is the one that was vouched for."""

@@ -21,7 +21,7 @@ It reads no files; `projections.view` writes the state where people look.
 
 import functools
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Union
 
@@ -65,6 +65,10 @@ them, whatever the state; told without the state, so that a search can pass over
 NoteRebuild = Callable[[str, bytes], tuple[str, Any] | None]
 """(why, the bytes there) -> (type, data) of an event that says a view is written again, or None."""
 
+_TOTAL = (
+    "An apply function must accept every event that it once accepted; "
+    "mend its code, the log is as it was."
+)
 _TYPE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}")
 _ENGINE_TYPES = (
     CREATED,
@@ -297,7 +301,7 @@ class Projection:
         touches = self._touches.get(event.__class__)
         return None if touches is None else touches(event)
 
-    def _failure(self, event: Any, error: Exception) -> JournalError:
+    def _failure(self, event: Any, error: Exception, advice: str = _TOTAL) -> JournalError:
         seq = getattr(event, "seq", None)
         name = getattr(event, "type", "")
         said = error.message if isinstance(error, JournalError) else f"{type(error).__name__}: {error}"
@@ -305,8 +309,7 @@ class Projection:
             f"projection {self.name!r} failed on event {seq} ({name}): {said}",
             projection=self.name,
             seq=seq,
-            advice="An apply function must accept every event that it once accepted; "
-            "mend its code, the log is as it was.",
+            advice=advice,
         )
 
     def _apply_upcast(self, state: Any, event: Any) -> Any:
@@ -363,7 +366,8 @@ class Projection:
         except UsageError:
             raise
         except Exception as error:
-            raise self._failure(event, error) from error
+            advice = "To refuse an event raise journal.UsageError. Nothing was written."
+            raise self._failure(event, error, advice) from error
         if check:
             self.check(state)
         return state
@@ -371,12 +375,25 @@ class Projection:
     def check(self, state: Any) -> None:
         """Raise `UsageError` where the state breaks a rule of the projection."""
         if self._check is not None:
-            self._check(state)
+            self._ask("check", self._check, state)
 
     def check_adoption(self, old: Any, new: Any) -> None:
         """Raise `UsageError` where a view changed from outside may not be adopted."""
         if self._check_adoption is not None:
-            self._check_adoption(old, new)
+            self._ask("check_adoption", self._check_adoption, old, new)
+
+    def _ask(self, name: str, rule: Callable[..., None], *states: Any) -> None:
+        """Let a rule look; raises `ProjectionError` where it fails instead of refusing."""
+        try:
+            rule(*states)
+        except JournalError:
+            raise
+        except Exception as error:
+            raise ProjectionError(
+                f"projection {self.name!r}: its {name} raised {type(error).__name__}: {error}",
+                projection=self.name,
+                advice="For a broken rule raise journal.UsageError. Nothing was written.",
+            ) from error
 
 
 class _Upcasted(msgspec.Struct, frozen=True):
@@ -391,16 +408,15 @@ class _Upcasted(msgspec.Struct, frozen=True):
 
 def event_type(event: type[Any]) -> str:
     """Return the type name of an event's struct: its `event_type`, or its name in snake case."""
-    known: Hashable = event
-    return _event_type(known)
+    return _event_type(event)
 
 
 @functools.cache
-def _event_type(event: Hashable) -> str:
+def _event_type(event: Any) -> str:
     given = getattr(event, "event_type", None)
     if isinstance(given, str):
         return given
-    name: str = event.__name__  # type: ignore[attr-defined]
+    name: str = event.__name__
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 

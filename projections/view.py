@@ -121,9 +121,10 @@ def look(place: Place, record: ViewRecord | None, *, by_stat: bool) -> Found:
         return Found("missing", why="it is missing")
     digest = codec.sha256(data)
     for voucher in vouchers:
-        # Bytes of others that were replaced before are known by their file as well, unless a
-        # power cut may have come: the same bytes written again are somebody's new wish.
-        known = voucher.revision or not by_stat or voucher.has_stat(at_once)
+        # Bytes that were replaced before are known by their file as well, unless a power cut may
+        # have come: the same bytes written again are somebody's wish.
+        newest = record is not None and voucher is record.after
+        known = newest or not by_stat or voucher.has_stat(at_once)
         if voucher.sha256 == digest and known:
             return Found("ours", voucher, data)
     if why := broken(data):
@@ -146,10 +147,15 @@ def broken(data: bytes) -> str:
 
 
 def _is_wide(data: bytes) -> bool:
-    """Say whether it is UTF-16: a person's editor wrote that, and no power cut."""
+    """Say whether it is UTF-16: a person's editor wrote that, and no power cut.
+
+    Without a mark every other byte is NUL and no other one is: a cut leaves runs of NUL.
+    """
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return True
-    return any(data) and (not any(data[::2]) or not any(data[1::2]))
+    even, odd = data[::2], data[1::2]
+    wide = (not any(even) and all(odd)) or (not any(odd) and all(even))
+    return wide and len(data) > 2
 
 
 def look_at_lines(place: Place, record: ViewRecord | None, *, by_stat: bool) -> Found:

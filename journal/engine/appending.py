@@ -28,7 +28,7 @@ from journal.event import (
 from journal.log.writer import Encoded
 from journal.segment import Block
 from projections.patch import equal
-from projections.projection import event_type
+from projections.projection import Unknown, event_type
 from projections.view import Line
 
 _MAX_NAME_CHARACTERS = 1000
@@ -68,8 +68,9 @@ class Appender:
         if self._viewer.line_views:
             self._viewer.keep_lines(self._viewer.fold_block(live, block))
         else:
-            projection, unknown = self._core.projection, self._core.unknown
-            live.state = projection.fold(live.state, block.data, unknown)
+            unknown: list[Unknown] = []
+            live.state = self._core.projection.fold(live.state, block.data, unknown)
+            live.count(unknown)
             live.seq, live.time = block.after.seq, block.after.time
         self.bytes_since_snapshot += len(block.data)
 
@@ -135,7 +136,7 @@ class Appender:
         state, lines = self._apply(live.state, events, stored)
         documents = {} if core.config.views.every_ms else self._viewer.render(state)
         core.log.write(prepared)
-        core.live = Live(state, prepared.after.seq, prepared.after.time)
+        core.live = Live(state, prepared.after.seq, prepared.after.time, live.unknown)
         self._viewer.keep(prepared.after.seq, documents)
         self._viewer.keep_lines(lines)
         self.bytes_since_snapshot += len(prepared.lines)

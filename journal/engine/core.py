@@ -29,7 +29,7 @@ from journal.log.writer import Writer
 from journal.segment import Block
 from journal.witness import Witness, WitnessFile
 from journal.witness import Writer as WriterRecord
-from projections.projection import Projection, Unknown
+from projections.projection import Projection
 from snapshots.store import Store
 
 LOG_FOLDER = "log"
@@ -62,7 +62,6 @@ class Core:
         self.quarantine = path / QUARANTINE_FOLDER
         self.store = Store(path / SNAPSHOTS_FOLDER, say)
         self.states = States(projection, self.store)
-        self.unknown: list[Unknown] = []
         self.live: Live | None = None
         self.known_seq = 0
         self.boot = ""
@@ -186,14 +185,14 @@ class Core:
         if live is None:
             live = self.states.initial()
             self.reader.seek(0)
-        fold = Fold(self.projection, live, self.unknown)
+        fold = Fold(self.projection, live)
         for block in self.reader.advance():
             fold.add(block)
         self.live = fold.result(self.history.folder)
         self.damage = None
 
     def missing_end(self) -> Corrupt | None:
-        """Return the error for a log that ends before `known_seq`, which was on disk, if it does."""
+        """Return the error for a log that ends before `known_seq`, if it does: that was on disk."""
         if self.history.tail.seq >= self.known_seq:
             return None
         return recovery.missing_end(self.reader.last, self.known_seq)

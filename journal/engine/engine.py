@@ -327,7 +327,7 @@ class Engine(TimeTravel):
         with self._core.appending():
             self.appender.catch_up()
             live = self._core.fresh()
-            live = Live(live.state, live.seq, live.time)
+            live = Live(live.state, live.seq, live.time, dict(live.unknown))
             data = self.snapshotter.encode(live, type, trigger)
             described = self.snapshotter.describe(live, type, trigger, data)
             self.appender.add_engine_event(CHECKPOINT, described)
@@ -418,7 +418,7 @@ class Engine(TimeTravel):
             snapshots=len(core.store.list()),
             views=self._view_statuses(),
             unfinished_bytes=unfinished_bytes,
-            unknown=dict(Counter(unknown.type for unknown in core.unknown)),
+            unknown={} if core.live is None else dict(core.live.unknown),
             writer="" if witness.writer is None else str(witness.writer),
             messages=list(self.messages),
         )

@@ -45,7 +45,7 @@ class LineKeeper:
                 with core.viewing():
                     record = self._known_record(view)
                     found = views.look_at_lines(place, record, by_stat=core.by_stat)
-                self._settle(view, place, record, found)
+                self._settle(view, record, found)
         except (OSError, JournalError) as error:
             if core.log.is_dead:
                 raise
@@ -72,7 +72,6 @@ class LineKeeper:
     def _settle(
         self,
         view: LinesView,
-        place: views.Place,
         record: ViewRecord | None,
         found: views.Found,
     ) -> None:
@@ -84,30 +83,29 @@ class LineKeeper:
         tail = self._core.history.tail.seq
         due = self._viewer.fold_lines(view, 0 if voucher is None else voucher.seq, tail)
         stretch = found.data if voucher is None else found.extra
-        sifted = views.sift(view, stretch, due, ended=voucher is None)
-        count = self._adopt([adopted for _, adopted in sifted.foreign])
-        if count:
-            lines = "line" if count == 1 else "lines"
-            self._core.say(f"{place.path}: {count} {lines} of somebody else's adopted")
+        # After a power cut nobody is left to finish a line.
+        ended = voucher is None or not self._core.by_stat
+        sifted = views.sift(view, stretch, due, ended=ended)
+        # Not said: such a view is made for others to append to.
+        self._adopt([adopted for _, adopted in sifted.foreign])
         if sifted.bad:
-            self._note(view, f"{len(sifted.bad)} bad lines")
+            count = len(sifted.bad)
+            self._note(view, f"{count} damaged {'line' if count == 1 else 'lines'}")
         elif voucher is None and record is not None and sifted.missing:
             self._note(view, found.why)
 
-    def _adopt(self, events: list[tuple[str, Any]]) -> int:
-        """Append in parts, each of which is kept whatever comes after; return how many."""
-        count = 0
+    def _adopt(self, events: list[tuple[str, Any]]) -> None:
+        """Append in parts, each of which is kept whatever comes after."""
         part: list[Draft] = []
         size_bytes = 0
         for event_type, data in events:
             part.append(Draft(type=event_type, data=data))
             size_bytes += len(str(data))
             if len(part) == _MOST_EVENTS or size_bytes > _MOST_BYTES:
-                count += len(self._appender.add(part))
+                self._appender.add(part)
                 part, size_bytes = [], 0
         if part:
-            count += len(self._appender.add(part))
-        return count
+            self._appender.add(part)
 
     def _note(self, view: LinesView, why: str) -> None:
         noted = None if view.note_repair is None else view.note_repair(why)

@@ -9,7 +9,7 @@ I3  Opening read-only locks, repairs and writes nothing, and works with no byte 
 
 import contextlib
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -108,16 +108,18 @@ def init_journal(
             f"{folder}: there is a journal here already",
             advice="Open it; `journal status` says what is in it.",
         )
+    began = parse_time(time) if time else format_time(clock())
+    files = view_files or {}
+    _check_options(found, durability=durability, every_ms=views_every_ms, files=files)
     durable.make_folder(folder)
     with contextlib.closing(durable.FolderLock(folder)) as lock, lock.held(lock_timeout_s):
         if (folder / configs.FILE_NAME).exists():
             raise UsageError(f"{folder}: another process made a journal here just now")
-        began = parse_time(time) if time else format_time(clock())
         settings = Config(
             id=_make_log(folder, name, began, found, take_over, events),
             projection=name,
             durability=durability,
-            views=ViewsConfig(every_ms=views_every_ms, files=view_files or {}),
+            views=ViewsConfig(every_ms=views_every_ms, files=files),
         )
         settings.views.targets = _symlink_targets(folder, found, settings)
         configs.write(folder, settings)
@@ -128,6 +130,32 @@ def init_journal(
         lock_timeout_s=lock_timeout_s,
         on_message=on_message,
     )
+
+
+def _check_options(
+    projection: Projection,
+    *,
+    durability: object,
+    every_ms: object = 0,
+    files: Iterable[str] = (),
+) -> None:
+    """Raise `UsageError` for options that a journal could not be opened with."""
+    if durability not in configs.DURABILITIES:
+        raise UsageError(
+            f"{durability!r} is not a durability",
+            key="durability",
+            advice=f"Use one of {', '.join(configs.DURABILITIES)}.",
+        )
+    if not isinstance(every_ms, int) or every_ms < 0:
+        raise UsageError(f"views_every_ms is {every_ms!r}, not 0 or more", key="views_every_ms")
+    known = [view.name for view in projection.views]
+    for name in files:
+        if name not in known:
+            raise UsageError(
+                f"projection {projection.name!r} has no view {name!r}",
+                key="view_files",
+                advice=f"Its views: {', '.join(known)}.",
+            )
 
 
 def _make_log(
@@ -193,13 +221,15 @@ def open_journal(
     """
     folder = Path(path)
     settings = configs.read(folder)
+    found = projection or catalog.find(settings.projection)
     if durability is not None:
+        _check_options(found, durability=durability)
         settings.durability = durability
     messages: list[str] = []
     core = Core(
         folder,
         settings,
-        projection or catalog.find(settings.projection),
+        found,
         write=not read_only,
         clock=clock,
         lock_timeout_s=lock_timeout_s,
@@ -211,10 +241,22 @@ def open_journal(
             _open_reading(core)
         else:
             _open_writing(engine, core, on_drift)
+        _say_unknown(core)
     except BaseException:
         core.close()
         raise
     return engine
+
+
+def _say_unknown(core: Core) -> None:
+    """Say which events the projection does not know: the state is what it is without them."""
+    unknown = {} if core.live is None else core.live.unknown
+    if unknown:
+        kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(unknown.items()))
+        core.say(
+            f"{core.path}: the projection {core.projection.name!r} does not understand events of "
+            f"these types, and they leave the state alone: {kinds}"
+        )
 
 
 def _teller(messages: list[str], on_message: Say | None) -> Say:
@@ -270,7 +312,7 @@ def _vouched_state(core: Core) -> Live:
             place = views.place_of(core.path, view, core.config.views)
             found = views.read_vouched(place, record, core.projection.revision)
             if found is not None and found[1].seq >= newest:
-                return Live(found[0], found[1].seq)
+                return Live(found[0], found[1].seq, unknown=dict(found[1].unknown))
     return core.states.base(_ANY_SEQ)
 
 
@@ -317,7 +359,7 @@ def _remove_leftovers(core: Core) -> None:
     for folder, name in folders:
         try:
             durable.remove_leftovers(folder, name)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
             core.say(f"a temporary file of a killed writer stays in {folder}: {error}")
@@ -338,7 +380,7 @@ def _live_at_tail(core: Core) -> Live:
     live = _vouched_state(core)
     if live.seq > tail.seq:
         live = core.states.base(tail.seq)
-    live = core.states.fold(core.history, live, tail.seq, core.unknown)
+    live = core.states.fold(core.history, live, tail.seq)
     # A view says no time, and a snapshot taken now has to bear the one of its event.
     live.time = tail.time
     return live

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from journal import codec, durable
 from journal.engine.core import Core
 from journal.engine.reports import Rebuilt
@@ -113,16 +115,16 @@ class Rebuilder:
                     due = self._viewer.fold_lines(view, 0, live.seq)
                     data = b"".join(line for _, line in due)
                     whole = partial(_same_lines, view, due)
-                    self._view(place, data, live.seq, witness, records, same_lines=whole)
+                    self._view(place, data, live, witness, records, same_lines=whole)
                 else:
-                    self._view(place, documents[view.name], live.seq, witness, records)
+                    self._view(place, documents[view.name], live, witness, records)
             self._viewer.write_witness(witness, records)
 
     def _view(
         self,
         place: views.Place,
         data: bytes,
-        seq: int,
+        live: Live,
         witness: Witness,
         records: dict[str, ViewRecord],
         *,
@@ -135,11 +137,15 @@ class Rebuilder:
             if found == data or (same_lines is not None and same_lines(found)):
                 self._equal.append(name)
                 revision = self._core.projection.revision
+                seq = live.seq
                 voucher = views.vouch(found, at_once, seq=seq, revision=revision, lines=lines)
+                voucher = msgspec.structs.replace(voucher, unknown=live.unknown)
                 records[place.name] = ViewRecord(after=voucher)
                 return
             self._put_aside(name, found)
-        self._viewer.replace(place, data, seq, witness, records, lines=lines)
+        self._viewer.replace(
+            place, data, live.seq, witness, records, lines=lines, unknown=live.unknown
+        )
         self._written.append(name)
 
     def _put_aside(self, name: str, data: bytes) -> None:

@@ -2,8 +2,9 @@
 
 I1  It is asked for, says before what it would do (`plan`), and touches no healthy segment.
 I2  Good lines keep their bytes up to the crc, which is computed anew, also those that foreign
-    bytes stand around; each unreadable span becomes one `journal.lost` line. A first line that is gone is made again: the engine wrote it, and what
-    it said is known. So it works without parsing a single line, too.
+    bytes stand around; each unreadable span becomes one `journal.lost` line. A first line that is
+    gone is made again: the engine wrote it, and what it said is known. So it works without
+    parsing a single line, too.
 I3  The old file stays, whole, in quarantine. Order: note of the repair, old file linked there, new
     file under a temporary name, rename, `journal.repaired`, note removed; each step synced. While
     the note is there a writer is refused; repair run again starts from the old files.

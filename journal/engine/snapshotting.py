@@ -64,6 +64,7 @@ class Snapshotter:
             projection=projection.name,
             revision=projection.revision,
             state_bytes=codec.encode_state(live.state),
+            extra={"unknown": live.unknown} if live.unknown else None,
         )
 
     def describe(self, live: Live, kind: str, trigger: str, data: bytes) -> dict[str, Any]:

@@ -23,11 +23,20 @@ from snapshots.store import Store
 
 
 class Live(msgspec.Struct):
-    """A state and the last event in it."""
+    """A state and the last event in it.
+
+    `unknown`: type -> how many events up to there were not understood and left the state alone.
+    """
 
     state: Any
     seq: int
     time: str = ""
+    unknown: dict[str, int] = {}
+
+    def count(self, unknown: list[Unknown]) -> None:
+        """Take in events that were not understood."""
+        for event in unknown:
+            self.unknown[event.type] = self.unknown.get(event.type, 0) + 1
 
 
 class Fold:
@@ -46,7 +55,7 @@ class Fold:
         """Apply the events of a block; raises `ValueError` where its seqs do not add up."""
         live, projection = self._live, self._projection
         if self._hole is None:
-            events = projection.decode(block.data, self._unknown)
+            events = self._decode(block.data)
             try:
                 live.state = projection.apply(live.state, events, to_hole=True)
                 if len(events) != block.after.seq - block.before.seq:
@@ -68,7 +77,17 @@ class Fold:
             elif event.type in CARRIES_STATE and "state" in event.data:
                 self._hole = None
             if self._hole is None:
-                self._live.state = self._projection.fold(self._live.state, line, self._unknown)
+                events = self._decode(line)
+                self._live.state = self._projection.apply(self._live.state, events)
+
+    def _decode(self, lines: bytes) -> list[Any]:
+        unknown: list[Unknown] = []
+        events = self._projection.decode(lines, unknown)
+        if unknown:
+            self._live.count(unknown)
+            if self._unknown is not None:
+                self._unknown += unknown
+        return events
 
     @property
     def in_hole(self) -> bool:
@@ -109,7 +128,8 @@ class States:
                 upto, projection=self._projection.name, revision=self._projection.revision
             )
             if found is not None:
-                return Live(found.state(), found.seq, found.timestamp)
+                unknown = dict(found.extra.get("unknown", {}))
+                return Live(found.state(), found.seq, found.timestamp, unknown)
         return self.initial()
 
     def initial(self) -> Live:

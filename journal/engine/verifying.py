@@ -21,7 +21,7 @@ from journal.engine.reports import Problem, Verified
 from journal.engine.states import Fold, Live
 from journal.engine.viewing import Viewer
 from journal.errors import Corrupt, JournalError, UsageError
-from journal.event import REPAIRED, ROTATED, Event
+from journal.event import CHECKPOINT, LOST, PRUNED, REPAIRED, ROTATED, Event
 from journal.log.history import Head
 from journal.recovery import Damage
 from journal.segment import Block, Segment
@@ -35,10 +35,12 @@ Progress = Callable[[int, int], None]
 """(events done, events in all)."""
 
 _HASHED_BYTES = 1 << 20
+_TOLD = (b'"journal.repaired"', b'"journal.checkpoint"', b'"journal.pruned"')
 
 
 class _Part(msgspec.Struct):
     seq: int
+    type: str
     part: tuple[int, int] = (1, 1)
 
 
@@ -59,9 +61,11 @@ class Verifier:
         self._notes: list[str] = []
         self._unknown: list[Unknown] = []
         self._repaired: dict[str, int] = {}
+        self._asked: dict[str, int] = {}
         self._previous: tuple[str, str] | None = None
         self._damage: Damage | None = None
         self._broken = False
+        self._fold: Fold | None = None
         self._last_time = ""
         self._last_part = (1, 1)
         self._events = 0
@@ -85,8 +89,9 @@ class Verifier:
                 self._add("snapshot", f"{name}: event {seq} is not in the log", seq=seq)
             else:
                 self._notes.append(f"{name} was not compared: the log is damaged before it")
-        if not self._broken:
+        if not self._broken and not (self._fold and self._fold.in_hole):
             self._check_views(live)
+        self._check_asked()
         self._check_witness(live.seq)
         tail = history.tail
         return Verified(
@@ -105,13 +110,34 @@ class Verifier:
     # --- the log ---------------------------------------------------------------------------------
 
     def _find_repairs(self) -> None:
-        """Learn which segments were repaired, and by which event: they explain other digests."""
+        """Learn which segments were repaired, by which event: that explains other digests.
+
+        And which checkpoints were asked for, and not pruned since.
+        """
         for piece in self._history.sifted(0, self._history.tail.seq):
-            if isinstance(piece, Block) and b'"journal.repaired"' in piece.data:
+            if isinstance(piece, Block) and any(kind in piece.data for kind in _TOLD):
                 for event in codec.decode_events(piece.data):
-                    if event.type == REPAIRED and isinstance(event.data, dict):
-                        for one in event.data.get("repairs", []):
-                            self._repaired[str(one["segment"])] = event.seq
+                    self._take_told(event)
+
+    def _take_told(self, event: Event) -> None:
+        if event.type == REPAIRED:
+            for one in event.data.get("repairs", []):
+                self._repaired[str(one["segment"])] = event.seq
+        elif event.type == CHECKPOINT:
+            self._asked[str(event.data["file"])] = event.seq
+        elif event.type == PRUNED:
+            for name in event.data["files"]:
+                self._asked.pop(name, None)
+
+    def _check_asked(self) -> None:
+        """Note the checkpoints that were asked for and are not there; they can be made again."""
+        there = {entry.name for entry in self._evidence.snapshots}
+        for name, seq in self._asked.items():
+            if name not in there and not (self._core.store.folder / name).exists():
+                self._notes.append(
+                    f"snapshots/{name}, asked for by event {seq}, is not there; `journal rebuild` "
+                    "writes it again"
+                )
 
     def _check_segment(
         self,
@@ -186,13 +212,17 @@ class Verifier:
         if self._broken:
             live.seq = block.after.seq
             return live
-        fold = Fold(self._core.projection, live)
+        # One fold for all: it knows whether the state is unknown because events are lost.
+        fold = self._fold = self._fold or Fold(self._core.projection, live)
         try:
             for piece in _cut_at(block, [seq for seq, _ in checkpoints]):
                 fold.add(piece)
-                live = fold.result(self._history.folder) if not fold.in_hole else live
                 while checkpoints and checkpoints[0][0] <= live.seq:
-                    self._check_snapshot(*checkpoints.pop(0), live)
+                    seq, name = checkpoints.pop(0)
+                    if fold.in_hole:
+                        self._notes.append(f"{name} was not compared: events before it are lost")
+                    else:
+                        self._check_snapshot(seq, name, live)
         except JournalError as error:
             self._broken = True
             self._add("projection", error.message, segment=segment.name, seq=live.seq + 1)
@@ -240,9 +270,12 @@ class Verifier:
     def _check_parts(self, segment: Segment, block: Block) -> None:
         for line in _parts.decode_lines(block.data):
             k, n = line.part
+            if line.type == LOST:
+                self._last_part = (0, 0)  # Parts of the appends on both sides may be lost.
+                continue
             last_k, last_n = self._last_part
             due = (last_k + 1, last_n) if last_k < last_n else (1, n)
-            if (k, n) != due:
+            if (k, n) != due and self._last_part != (0, 0):
                 self._add(
                     "append",
                     f"event {line.seq} is part {k} of {n}, and part {due[0]} of {due[1]} is due",

@@ -23,7 +23,7 @@ from journal.event import Event, format_time
 from journal.segment import Block
 from journal.witness import Synced, ViewRecord, Voucher, Witness
 from projections import view as views
-from projections.projection import DocumentView, LinesView
+from projections.projection import DocumentView, LinesView, Unknown
 from projections.view import Line
 
 _STAMP_MARKS = str.maketrans(":.", "--")
@@ -36,6 +36,7 @@ class Content(msgspec.Struct):
     documents: dict[str, bytes]
     lines: dict[str, list[Line]]
     lines_after: int
+    unknown: dict[str, int] = {}
 
 
 class Viewer:
@@ -74,7 +75,9 @@ class Viewer:
             self.keep(live.seq, documents)
         with self._pending_mutex:
             lines = {name: list(found) for name, found in self._pending.items()}
-            return Content(live.seq, documents, lines, self._pending_after)
+            return Content(
+                live.seq, documents, lines, self._pending_after, dict(live.unknown)
+            )
 
     def lines_of(self, state: Any, event: Event) -> Iterator[tuple[str, Line]]:
         """Yield the lines that an event makes, by view; `state` is the one right after it."""
@@ -97,7 +100,9 @@ class Viewer:
         """Fold a block one event at a time; return the lines it makes."""
         projection = self._core.projection
         lines: list[tuple[str, Line]] = []
-        typed = projection.decode(block.data, self._core.unknown)
+        unknown: list[Unknown] = []
+        typed = projection.decode(block.data, unknown)
+        live.count(unknown)
         for event, plain in zip(typed, codec.decode_events(block.data), strict=True):
             live.state = projection.apply(live.state, [event])
             lines += self.lines_of(live.state, plain)
@@ -185,13 +190,17 @@ class Viewer:
             if voucher.seq > content.seq and voucher.revision == revision:
                 return False
             if voucher.size == len(data) and voucher.sha256 == codec.sha256(data):
-                same = msgspec.structs.replace(voucher, seq=content.seq, revision=revision)
+                same = msgspec.structs.replace(
+                    voucher, seq=content.seq, revision=revision, unknown=content.unknown
+                )
                 before = record.before if record and voucher is record.after else None
                 records[place.name] = ViewRecord(before=before, after=same)
                 return False
         self.put_aside(place, found, known=record is not None)
         before = voucher or (views.know(place, found.data) if found.data else None)
-        self.replace(place, data, content.seq, witness, records, before=before)
+        self.replace(
+            place, data, content.seq, witness, records, before=before, unknown=content.unknown
+        )
         return True
 
     def replace(
@@ -205,6 +214,7 @@ class Viewer:
         before: Voucher | None = None,
         lines: bool = False,
         foreign: bytes = b"",
+        unknown: dict[str, int] | None = None,
     ) -> None:
         """Replace a view whole: new file, witness, rename; the caller holds the view lock.
 
@@ -213,6 +223,8 @@ class Viewer:
         revision = self._core.projection.revision
         ready = views.prepare(place, data + foreign, seq=seq, revision=revision, lines=lines)
         voucher = ready.voucher
+        if unknown:
+            voucher = msgspec.structs.replace(voucher, unknown=unknown)
         if foreign:
             voucher = views.vouch(data, ready.new.stat, seq=seq, revision=revision, lines=lines)
         records[place.name] = ViewRecord(before=before, after=voucher)
@@ -262,7 +274,8 @@ class Viewer:
             replaced = True
         else:
             stretch = found.data if voucher is None else found.extra
-            sifted = views.sift(view, stretch, due, ended=voucher is None)
+            ended = voucher is None or not self._core.by_stat
+            sifted = views.sift(view, stretch, due, ended=ended)
             if sifted.bad:
                 self._leave_bad_lines(place, view, found, sifted)
                 ours, foreign = _good_lines(found, sifted, due)

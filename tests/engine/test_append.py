@@ -277,6 +277,16 @@ def test_unknown_types_are_kept_and_reported_and_leave_state_alone(tmp_path: Pat
         assert report.ok
         assert report.unknown == {"counted_v0": 1}
         assert [event.type for event in j.events(after=1)] == ["counted_v0"]
+        j.append(Counted(by=1))
+        j.snapshot()
+    for read_only in (True, False):
+        with journal.open(tmp_path / "run", projection=new, read_only=read_only) as j:
+            assert j.status().unknown == {"counted_v0": 1}
+            assert any("counted_v0 (1)" in message for message in j.messages)
+    (tmp_path / "run" / "state.json").unlink()
+    (tmp_path / "run" / "witness.json").unlink()
+    with journal.open(tmp_path / "run", projection=new) as j:
+        assert j.status().unknown == {"counted_v0": 1}
 
 
 def test_a_state_that_json_cannot_hold_is_the_projection_s_fault(tmp_path: Path) -> None:

@@ -92,7 +92,9 @@ def fork(
             core.config, id=fork_id, views=ViewsConfig(every_ms=core.config.views.every_ms)
         )
         configs.write(building, settings)
-        own, left_out = _append_rest(core, building, shared, at, told, progress)
+        own, left_out = _append_rest(
+            core, building, shared=shared, at=at, told=told, progress=progress
+        )
         durable.name_folder(building, folder)
     except BaseException:
         durable.remove_folder(building)
@@ -216,7 +218,7 @@ class _New(NamedTuple):
 
 
 def _append_rest(
-    core: Core, folder: Path, shared: int, at: int, told: Told, progress: Progress | None
+    core: Core, folder: Path, *, shared: int, at: int, told: Told, progress: Progress | None
 ) -> tuple[int, int]:
     """Append the changed history; return how many events the fork has of its own (I3)."""
     rest = _Rest(core, shared, at, told)
@@ -234,7 +236,7 @@ def _append_rest(
 
 
 class _Clock:
-    """The time of the event that is appended, so that what the engine notes beside it has it too."""
+    """The time of the event that is appended, for what the engine notes beside it, too."""
 
     def __init__(self, time: str) -> None:
         self.time = time
@@ -294,7 +296,7 @@ class _Rest:
 
 
 def _upcast(projection: Projection, typed: Any, data: Any) -> Any:
-    """Return the data of an event, as the newest class has it where its own is not written any more."""
+    """Return the data of an event, by the newest class where its own is not written any more."""
     if type(typed) in projection.events or not hasattr(typed, "upcast"):
         return data
     while type(typed) not in projection.events:
@@ -326,7 +328,7 @@ def _refusal(engine: Engine, append: list[_New], error: UsageError | ProjectionE
     state, projection = engine.state, engine.projection
     place = append[0]
     with contextlib.suppress(UsageError, ProjectionError):
-        for place in append:  # noqa: B007 - where it stops is what is wanted
+        for place in append:
             data = codec.encode_value(place.draft.data, limit_bytes=codec.MAX_ENGINE_EVENT_BYTES)
             event = Event(seq=1, time=EARLIEST_TIME, type=place.draft.type, data=None)
             line, _ = codec.seal([codec.encode_body(event, data)], 0)

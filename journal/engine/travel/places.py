@@ -8,9 +8,10 @@ I2  What can be told from the text alone reads no file.
 import contextlib
 import re
 
+from journal import codec
 from journal.engine.core import Core
 from journal.errors import Corrupt, UsageError
-from journal.event import read_time
+from journal.event import CHECKPOINT, read_time
 from snapshots import snapshot
 from snapshots.store import Entry
 
@@ -54,7 +55,20 @@ def _find_checkpoint(core: Core, text: str) -> int | None:
     for entry in newest_first:
         if text == entry.name or (entry.type != snapshot.AUTO and text == _trigger(core, entry)):
             return entry.seq
-    return next((entry.seq for entry in newest_first if entry.type == text), None)
+    found = next((entry.seq for entry in newest_first if entry.type == text), None)
+    return found if found is not None else _find_recorded(core, text)
+
+
+def _find_recorded(core: Core, text: str) -> int | None:
+    """Find a checkpoint whose file is gone by the event that records it."""
+    found = None
+    for block in core.history.blocks(0, core.history.tail.seq):
+        if b'"journal.checkpoint"' in block.data:
+            for event in codec.decode_events(block.data):
+                if event.type == CHECKPOINT:
+                    names = (event.data["file"], event.data["trigger"], event.data["type"])
+                    found = event.data["seq"] if text in names else found
+    return found
 
 
 def _trigger(core: Core, entry: Entry) -> str:

@@ -1,0 +1,12 @@
+"""An account of a journal that can be handed on: who did what and when, and what happened to it.
+
+report      the account itself, as data
+collecting  one pass over the log that makes it
+wording     what the engine's own events say, in words
+markdown    the account as Markdown
+page        the account as one HTML file that needs nothing else
+picture     the pictures in it, as SVG
+style       how it looks
+
+Nothing here folds a state or writes to the journal.
+"""
