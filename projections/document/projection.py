@@ -16,7 +16,7 @@ I4  The apply functions own what was decoded (`take`): it goes into the state un
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -32,7 +32,12 @@ from projections.projection import Projection
 
 
 class Set(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """Put `value` at `path`: a member or item is replaced or added, `-` appends to a list."""
+    """Put `value` at `path`, which "" makes the whole state; what is above it must be there.
+
+    A member or item is replaced, a new member is added, /tasks/- appends to the list /tasks.
+    """
+
+    example: ClassVar[str] = """set '{"path": "/tasks/-", "value": {"id": 7}}'"""
 
     path: str
     value: Any
@@ -41,25 +46,31 @@ class Set(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 class Remove(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """Take out the member or item at `path`, which must be there."""
 
+    example: ClassVar[str] = """remove '{"path": "/tasks/0"}'"""
+
     path: str
 
 
 class Merge(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """Merge `patch` into the whole state (RFC 7396)."""
+    """Merge `patch` into the whole state (RFC 7396): null removes a member, a list is replaced."""
+
+    example: ClassVar[str] = """merge '{"patch": {"phase": "plan", "note": null}}'"""
 
     patch: Any
 
 
 class Patch(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """Apply the operations of `patch` in order (RFC 6902)."""
+    """Apply the operations of `patch` in order, all or none (RFC 6902)."""
+
+    example: ClassVar[str] = """patch '{"patch": [{"op": "remove", "path": "/note"}]}'"""
 
     patch: list[dict[str, Any]]
 
 
 class Imported(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
-    """One version of a history from elsewhere; see I3.
+    """Take in one version of a history from elsewhere; `journal import` makes it.
 
-    `n` numbers the versions of the source, `path` is the file's name there, `author`,
+    It is as in I3. `n` numbers the versions of the source, `path` is the file's name there, `author`,
     `source_time` and `message` are the source's own words. `why` is the reason why a text does
     not parse; `warnings` what a reader passed over, such as a BOM or a doubled key.
     """
@@ -90,7 +101,7 @@ def _merge(state: Any, event: Any) -> Any:
 
 
 def _patch(state: Any, event: Any) -> Any:
-    return apply_patch(state, event.data.patch, take=True)
+    return apply_patch(state, event.data.patch, take=True, name="data.patch")
 
 
 def _imported(state: Any, event: Any) -> Any:
@@ -106,7 +117,7 @@ def _imported(state: Any, event: Any) -> Any:
         return None
     if data.patch is msgspec.UNSET:
         return state
-    return apply_patch(state, data.patch, take=True)
+    return apply_patch(state, data.patch, take=True, name="data.patch")
 
 
 def _touched_by_imported(data: Imported) -> list[str]:

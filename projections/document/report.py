@@ -41,12 +41,18 @@ class ImportReport(msgspec.Struct, kw_only=True):
             done = f"already imported, 0 new ({self.already} versions were there)"
         else:
             done = f"{self.imported} imported"
-            kinds = {"deletions": self.deletions, "kept as text": self.texts, "late": self.late}
+            kinds = {"deletions": self.deletions, "kept as text": self.texts}
             found = [f"{name}: {count}" for name, count in kinds.items() if count]
             if self.already:
                 found.append(f"there before: {self.already}")
             if found:
                 done += f" ({', '.join(found)})"
+        if self.late:
+            done += (
+                f"; {self.late} of their events bear the time of the event before them, which is "
+                "later than their own (source_time): a time in a journal never goes back. Import "
+                "into a new folder, without init, and history begins with the first version"
+            )
         return f"{done}; {self.problem_count} left out" if self.problem_count else done
 
     def add_problem(self, problem: Problem) -> None:
