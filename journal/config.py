@@ -12,8 +12,9 @@ I2  For format and id the log's first event wins; for all else this file does.
 I3  An unknown key or a value of the wrong type is an error that names it; nothing is guessed.
 """
 
+import re
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -29,6 +30,7 @@ _HEAD = """\
 """
 
 Durability = Literal["always", "batch", "os"]
+DURABILITIES: tuple[str, ...] = get_args(Durability)
 
 
 class ViewsConfig(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -91,6 +93,7 @@ def read(folder: Path) -> Config:
     return config
 
 
+_CONFLICT = re.compile(r"^(?:<{7}|\|{7}|>{7}) |^={7}$", re.MULTILINE)
 _HOW_TO_MEND = "Mend the file by hand; the log is not touched by what stands there."
 
 
@@ -120,9 +123,10 @@ def _parse(path: Path, raw: bytes) -> dict[str, Any]:
         found = yaml.safe_load(text)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
-        raise Corrupt(
-            error.problem or "not YAML", path=path, line=line, advice=_HOW_TO_MEND
-        ) from error
+        why = error.problem or "not YAML"
+        if (marker := _CONFLICT.search(text)) is not None:
+            line, why = text.count("\n", 0, marker.start()) + 1, "a git conflict marker"
+        raise Corrupt(why, path=path, line=line, advice=_HOW_TO_MEND) from error
     except yaml.reader.ReaderError as error:
         raise _unprintable(path, text, error.position) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:

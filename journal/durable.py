@@ -60,13 +60,21 @@ def open_file(path: str | os.PathLike[str], *, write: bool = False) -> int:
     Raises `OSError` with the path: a symlink (ELOOP), a folder (EISDIR), anything else that is
     not a regular file (EINVAL) or, for writing, more than one link (EMLINK).
     """
+    return open_with_stat(path, write=write)[0]
+
+
+def open_with_stat(
+    path: str | os.PathLike[str], *, write: bool = False
+) -> tuple[int, os.stat_result]:
+    """Open as `open_file` does; return the descriptor and its stat."""
     fd = os.open(path, (os.O_RDWR if write else os.O_RDONLY) | _SAFE)
     try:
-        _check_regular(os.fstat(fd), path, write=write)
+        found = os.fstat(fd)
+        _check_regular(found, path, write=write)
     except BaseException:
         os.close(fd)
         raise
-    return fd
+    return fd, found
 
 
 def _check_regular(found: os.stat_result, path: str | os.PathLike[str], *, write: bool) -> None:

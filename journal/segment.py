@@ -22,6 +22,7 @@ from journal.errors import Corrupt
 from journal.event import LOST, Event
 
 BLOCK_BYTES = 256 << 10
+MAX_SEQ = 10**20 - 1
 _SEARCH_BYTES = 4 << 10
 _WINDOW_BYTES = 16 << 10
 _NAME = re.compile(r"([0-9]{20})\.jsonl")
@@ -77,8 +78,7 @@ class Segment:
         self.name = name or path.name
         self.first_seq = int(self.name[:20])
         self.path_text = os.fspath(path)
-        self.fd = durable.open_file(path, write=write)
-        found = os.fstat(self.fd)
+        self.fd, found = durable.open_with_stat(path, write=write)
         self.inode, self.device = found.st_ino, found.st_dev
 
     def close(self) -> None:
@@ -245,17 +245,26 @@ class Segment:
 
         Raises `BadBlock` where damage stands before that line.
         """
-        try:
-            return self._find(lambda line_seq, _: line_seq <= seq, size)
-        except BadBlock:
-            return self._walk_to(seq, size)
+        return self._find_or_walk(lambda line_seq, _: line_seq <= seq, size, upto=seq)
 
-    def _walk_to(self, seq: int, size: int) -> Position:
-        """Find the position after `seq` line by line, for a segment that is damaged somewhere."""
-        place = self.start
+    def find_time(self, time: str, size: int) -> Position:
+        """Return the position after the last line whose time is at most `time`.
+
+        Raises `BadBlock` where damage stands before the line after it.
+        """
+        return self._find_or_walk(lambda _, line_time: line_time <= time, size)
+
+    def _find_or_walk(
+        self, fits: Callable[[int, str], bool], size: int, upto: int = MAX_SEQ
+    ) -> Position:
+        """Search, or walk line by line from the start where damage is in the way of a search."""
+        try:
+            return self._find(fits, size)
+        except BadBlock:
+            place = self.start
         for offset, line in self.lines(0, size):
             head = codec.LINE_HEAD.match(line)
-            if place.seq >= seq or (head is not None and int(head[1]) > seq):
+            if place.seq >= upto or (head and not fits(int(head[1]), head[2].decode())):
                 break
             crc = codec.check_block(line, place.crc)
             after = None if crc is None else self._after_last_line(line, offset, crc)
@@ -263,10 +272,6 @@ class Segment:
                 raise BadBlock(place)
             place = after
         return place
-
-    def find_time(self, time: str, size: int) -> Position:
-        """Return the position after the last line whose time is at most `time`."""
-        return self._find(lambda _, line_time: line_time <= time, size)
 
     def _find(self, fits: Callable[[int, str], bool], size: int) -> Position:
         """Return the position after the last line that fits; lines fit up to some place.

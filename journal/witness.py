@@ -5,7 +5,7 @@ One JSON object with its own CRC, padded with spaces to 4 KiB, an LF at the end:
     {"witness":{"synced":{"seq":7,"segment":"0…1.jsonl","offset":812},…},"crc":"1b2c3d4e"}   ⏎
 
 I1  It is overwritten in place by one write, so that a kill leaves the old or the new record.
-I2  It is not synced: after a power cut it may be older than the log and the views, newer than the
+I2  It is not synced, but for a word of what the log has lost: after a power cut it may be older than the log and the views, newer than the
     views, or broken. Older is safe (it then protects less); newer is told by `boot`; broken reads
     as missing, and is made anew.
 I3  It is written under the view lock only, after being read anew.
@@ -147,8 +147,11 @@ class WitnessFile:
                 return found
         return None
 
-    def write(self, witness: Witness) -> None:
-        """Overwrite the record by one write (I1); the caller holds the view lock (I3)."""
+    def write(self, witness: Witness, *, synced: bool = False) -> None:
+        """Overwrite the record by one write (I1); the caller holds the view lock (I3).
+
+        `synced` puts it on disk, for what must not be forgotten by a power cut.
+        """
         raw = encode(witness, self._size)
         self._size = len(raw)
         self._raw, self._known = b"", None  # whatever a write that fails leaves there
@@ -161,6 +164,8 @@ class WitnessFile:
         else:
             durable.write_at(self._fd, raw, 0)
         self._raw, self._known = raw, witness
+        if synced:
+            durable.sync(self._fd)
 
     def close(self) -> None:
         """Close the descriptor; safe to call again."""

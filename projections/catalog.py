@@ -1,6 +1,7 @@
 """Projections by name: the built-in ones, and those of the user's own as `package.module:NAME`."""
 
 import importlib
+import traceback
 
 from journal.errors import UsageError
 from projections.projection import Projection
@@ -10,6 +11,8 @@ BUILT_IN = {
     "agloop": "projections.agloop.projection:PROJECTION",
     "loop_plan": "projections.loop_plan.projection:PROJECTION",
     "pipeline_state": "projections.pipeline_state.projection:PROJECTION",
+    "task_state": "projections.task_state.projection:PROJECTION",
+    "task_storage": "projections.task_state.storage_events:PROJECTION",
     "checkpointed_loop": "projections.checkpointed_loop.projection:PROJECTION",
 }
 """Name -> where the projection is defined; imported when it is wanted."""
@@ -31,12 +34,8 @@ def find(name: str) -> Projection:
         )
     try:
         module = importlib.import_module(module_name)
-    except ImportError as error:
-        raise UsageError(
-            f"projection {name!r}: module {module_name!r} cannot be imported: {error}",
-            key="projection",
-            advice="Run in the folder of the module, or put that folder on PYTHONPATH.",
-        ) from error
+    except Exception as error:
+        raise _not_imported(name, module_name, error) from error
     found = getattr(module, attribute, None)
     if not isinstance(found, Projection):
         raise UsageError(
@@ -44,3 +43,27 @@ def find(name: str) -> Projection:
             key="projection",
         )
     return found
+
+
+def _not_imported(name: str, module: str, error: Exception) -> UsageError:
+    """Say why a module does not come, in which line of it, and what would help."""
+    if name in BUILT_IN:
+        advice = "It is built in: install journal-engine again, this copy is not whole."
+    elif isinstance(error, ModuleNotFoundError) and error.name in (module, module.split(".")[0]):
+        advice = "Run in the folder of the module, or put that folder on PYTHONPATH."
+    else:
+        advice = "Mend the module; nothing was changed."
+    return UsageError(
+        f"projection {name!r}: module {module!r} cannot be imported: {_say(error)}",
+        key="projection",
+        advice=advice,
+    )
+
+
+def _say(error: Exception) -> str:
+    if isinstance(error, ModuleNotFoundError):
+        return str(error)
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}, line {error.lineno}: {error.msg}"
+    last = [f for f in traceback.extract_tb(error.__traceback__) if f.filename[:1] != "<"][-1]
+    return f"{last.filename}, line {last.lineno}: {type(error).__name__}: {error}"

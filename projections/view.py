@@ -98,7 +98,7 @@ def place_of(folder: Path, view: View, config: ViewsConfig) -> Place:
         raise Drift(
             f"a symlink to {found!r}, and journal.yaml records {recorded}",
             path=path,
-            advice="`journal adopt` records where it leads; or put a plain file back.",
+            advice="`journal adopt` records where it leads; `journal rebuild` puts a plain file back.",
         )
     return Place(view.name, path, Path(os.path.normpath(path.parent / found)))
 

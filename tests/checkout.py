@@ -144,7 +144,7 @@ def install(root: Path, extras: list[str]) -> None:
     start = time.monotonic()
     python = str(root / ".venv" / "bin" / "python")
     pip = [python, "-m", "pip", "--disable-pip-version-check", "--no-input", "install"]
-    step([*pip, "--quiet", "--editable", f"{root}{what}"])
+    step([*pip, "-qq", "--editable", f"{root}{what}"])
     say(f"installed in {time.monotonic() - start:.0f} s")
 
 

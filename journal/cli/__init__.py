@@ -10,9 +10,16 @@
     reading      state, head, checkpoints, projections
     querying     `state --query`
     listing      log
+    effects      log --touching and --stat
+    differing    diff, compare
+    tracing      blame, bisect
+    forking      fork, restore
+    stepping     step
+    auditing     audit
     writing      init, append, checkpoint
     keeping      status, verify, rebuild, adopt, repair
     importing    import, export
+    systems      the groups of the five systems, loaded when one is used
     demo         demo
 
 I1  A command parses, calls the engine and prints; nothing is done here that Python cannot do
@@ -25,11 +32,25 @@ from typing import Annotated
 
 import typer
 
-from journal.cli import demo, failing, importing, keeping, listing, reading, writing
+from journal.cli import (
+    auditing,
+    demo,
+    differing,
+    failing,
+    forking,
+    importing,
+    keeping,
+    listing,
+    reading,
+    stepping,
+    systems,
+    tracing,
+    writing,
+)
 
 app = typer.Typer(
     name="journal",
-    cls=failing.Commands,
+    cls=systems.WithSystems,
     help="An event-sourced journal: every change is an event in a log, state is a fold of them.",
     epilog="\b\nExample:\n  journal init run && journal append -d run set "
     """'{"path": "/phase", "value": "plan"}'""",
@@ -59,7 +80,10 @@ def _options(
     """Hold what stands before a command."""
 
 
-for _commands in (writing, reading, listing, keeping, importing, demo):
+for _commands in (
+    *(writing, reading, listing, differing, tracing, stepping, forking),
+    *(keeping, auditing, importing, demo),
+):
     _commands.add_to(app)
 
 

@@ -41,7 +41,7 @@ def diff(
     a: Annotated[str, typer.Argument(metavar="A", show_default=False)],
     b: Annotated[str, typer.Argument(metavar="B", show_default=False)],
     pointer: Annotated[
-        str, typer.Argument(metavar="[POINTER]", help="Only what is there.", show_default=False)
+        str, typer.Argument(metavar="POINTER", help="Only what is there.", show_default=False)
     ] = "",
     folder: Folder = None,
     as_json: AsJson = False,

@@ -17,7 +17,7 @@ def add_to(app: typer.Typer) -> None:
         fork,
         "journal fork ../copy --at 120",
         "journal fork ../whatif --drop 57",
-        """journal fork ../whatif --edit '57={"type": "set", "data": {"path": "/n", "value": 1}}'""",
+        """journal fork ../if --edit '57={"type": "set", "data": {"path": "/n", "value": 1}}'""",
     )
     parsing.add(
         app, "restore", restore, "journal restore 120", "journal restore 'before the risky step'"
@@ -25,6 +25,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def fork(
+    *,
     destination: Annotated[str, typer.Argument(metavar="DEST", show_default=False)],
     folder: Folder = None,
     at: Annotated[

@@ -1,7 +1,10 @@
 """The ways in and out: `import versions|git|file`, and `export`."""
 
+import contextlib
+import importlib
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
@@ -15,6 +18,12 @@ if TYPE_CHECKING:
     from projections.document.report import ImportReport
 
 _SAID = 20
+_FORMATS = {
+    "jsonl": ("projections.document.exporting", "export_events"),
+    "csv": ("journal.engine.exporting.csv_rows", "write"),
+    "parquet": ("journal.engine.exporting.parquet", "write"),
+    "cloudevents": ("journal.engine.exporting.cloudevents", "write"),
+}
 
 _Strict = Annotated[
     bool, typer.Option("--strict", help="Import nothing if anything in the source is no version.")
@@ -39,6 +48,7 @@ def add_to(app: typer.Typer) -> None:
         "export",
         export,
         "journal export -d run > events.jsonl",
+        "journal export --format parquet -o events.parquet",
         "journal export versions | gzip > history.jsonl.gz",
     )
 
@@ -146,10 +156,21 @@ def _put_report(path: Path, report: "ImportReport") -> None:
 
 
 def export(
+    *,
     what: Annotated[
         str, typer.Argument(metavar="events|versions", help="The log, or the document's past.")
     ] = "events",
     folder: Folder = None,
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format", metavar="jsonl|csv|parquet|cloudevents", help="How events are written."
+        ),
+    ] = "jsonl",
+    target: Annotated[
+        str,
+        typer.Option("--output", "-o", metavar="FILE", help="Write there.", show_default=False),
+    ] = "",
     after: Annotated[
         str, typer.Option(metavar="SEQ", help="Events after this one.", show_default=False)
     ] = "",
@@ -159,19 +180,32 @@ def export(
 ) -> None:
     """Print the events, or the versions of the document.
 
-    Events are printed as they stand in the log, versions as JSON, one a line. What `export
-    versions` prints, `journal import versions` takes in again.
+    Events are printed as they stand in the log, or as CSV, Parquet (it needs the package pyarrow)
+    or CloudEvents; versions as JSON, one a line. What `export versions` prints, `journal import
+    versions` takes in again.
     """
-    from projections.document import exporting
-
-    if what not in ("events", "versions"):
-        raise UsageError(f"{what!r} is exported nowhere; it is events or versions", key="what")
+    write = _find_writer(what, form)
     if what == "versions" and after:
         raise UsageError("versions begin with the first one: no --after", key="after")
-    end = read_seq(upto) if upto else None
-    out = cast("BinaryIO", output.Results())
-    with opening.for_reading(folder) as engine:
-        if what == "versions":
-            exporting.write_versions(engine, out, upto=end)
-        else:
-            exporting.export_events(engine, out, after=read_seq(after or "0"), upto=end)
+    if form == "parquet" and not target and sys.stdout.isatty():
+        raise UsageError("Parquet is not for a terminal", advice="Give --output FILE, or a pipe.")
+    stretch = {"upto": read_seq(upto) if upto else None}
+    if what == "events":
+        stretch["after"] = read_seq(after or "0")
+    with contextlib.ExitStack() as opened:
+        engine = opened.enter_context(opening.for_reading(folder))
+        out: Any = opened.enter_context(open(target, "wb")) if target else output.Results()
+        write(engine, out, **stretch)
+
+
+def _find_writer(what: str, form: str) -> Any:
+    """Return the function that writes what is asked for; raises `UsageError`."""
+    if what not in ("events", "versions"):
+        raise UsageError(f"{what!r} is exported nowhere; it is events or versions", key="what")
+    if form not in _FORMATS:
+        known = ", ".join(_FORMATS)
+        raise UsageError(f"--format is {form!r}; it is one of {known}", key="format")
+    if what == "versions" and form != "jsonl":
+        raise UsageError("versions are exported as jsonl only", key="format")
+    module, name = ("", "write_versions") if what == "versions" else _FORMATS[form]
+    return getattr(importlib.import_module(module or "projections.document.exporting"), name)

@@ -10,6 +10,7 @@ import msgspec
 import typer
 
 from journal.cli import finding, given, opening, output, parsing
+from journal.cli.anchoring import Anchors, AnchorsFile, read_anchors
 from journal.cli.listing import last_seq
 from journal.cli.options import LOCK_TIMEOUT, AsJson, Folder, LockTimeout, read_seconds
 from journal.cli.progress import Bar
@@ -20,19 +21,16 @@ if TYPE_CHECKING:
     from journal.engine.repairing import RepairPlan, SegmentRepair
     from journal.engine.reports import Problem, Status, Verified
 
-_REBUILD = "`journal rebuild` puts it back as the log has it"
-_VIEW_ADVICE = {
-    "changed": f"`journal adopt` records the difference as an event; {_REBUILD}",
-    "missing": _REBUILD,
-    "broken": _REBUILD,
-}
-
-
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
     parsing.add(app, "status", status, "journal status")
     parsing.add(
-        app, "verify", verify, "journal verify", "journal verify --anchor 120:SHA256 --json"
+        app,
+        "verify",
+        verify,
+        "journal verify",
+        "journal verify --anchor 120:SHA256 --json",
+        "journal verify --anchors notes/heads.txt",
     )
     parsing.add(app, "rebuild", rebuild, "journal rebuild")
     parsing.add(app, "adopt", adopt, "journal adopt")
@@ -63,6 +61,7 @@ def status(folder: Folder = None, as_json: AsJson = False) -> None:
 
 def _describe(found: "Status") -> list[str]:
     log = f"{output.count(found.segments, 'segment')}, {output.size(found.log_bytes)}"
+    state = f"{output.size(found.state_bytes)} as JSON" if found.state_bytes else "not known"
     lines = [
         f"{found.path}: a journal of projection {found.projection}, format {found.format}, "
         f"durability {found.durability}",
@@ -70,12 +69,14 @@ def _describe(found: "Status") -> list[str]:
         f"  events   {found.seq:,}, the last at {found.time or 'no time yet'}",
         f"  on disk  {found.synced:,} of them, as far as is known",
         f"  log      {log}",
-        f"  state    {output.size(found.state_bytes)} as JSON",
+        f"  state    {state}",
         f"  kept     {output.count(found.snapshots, 'snapshot')}",
     ]
     for view in found.views:
         at = "" if view.seq is None else f", as of event {view.seq:,}"
         lines.append(f"  view     {view.path}: {view.status}{at}")
+        if view.status == "reformatted":
+            lines.append(f"           {view.why}; {view.advice}")
     if found.writer:
         lines.append(f"  writer   {found.writer} (the last one)")
     if found.unfinished_bytes:
@@ -91,9 +92,9 @@ def _describe(found: "Status") -> list[str]:
 def _what_is_wrong(found: "Status") -> list[str]:
     wrong: list[str] = []
     for view in found.views:
-        if view.status not in ("healthy", "behind"):
-            advice = _VIEW_ADVICE.get(view.status, "")
-            wrong += [f"{view.path} is {view.status}", advice] if advice else [view.status]
+        if view.status not in ("healthy", "behind", "reformatted"):
+            wrong.append(f"{view.path} is {view.status}: {view.why}")
+            wrong += [view.advice] if view.advice else []
     if found.messages:
         wrong += [*found.messages, "`journal verify` lists every problem, and what to do about it"]
     return wrong
@@ -104,10 +105,8 @@ def _what_is_wrong(found: "Status") -> list[str]:
 
 def verify(
     folder: Folder = None,
-    anchors: Annotated[
-        list[str] | None,
-        typer.Option("--anchor", metavar="SEQ:SHA256", help="A head noted earlier (repeatable)."),
-    ] = None,
+    anchors: Anchors = None,
+    anchors_file: AnchorsFile = "",
     as_json: AsJson = False,
 ) -> None:
     """Check every byte and every event; change nothing.
@@ -116,9 +115,7 @@ def verify(
     proves that nothing up to it has changed since `journal head` printed it. The exit code is 5
     where there are problems; each is listed with its place.
     """
-    from journal.engine.verifying import read_anchor
-
-    pairs = [read_anchor(text) for text in anchors or ()]
+    pairs = read_anchors(anchors, anchors_file)
     with opening.for_reporting(folder) as engine, Bar("verifying") as bar:
         found = engine.verify(pairs, bar)
     if as_json:

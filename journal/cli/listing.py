@@ -11,7 +11,6 @@ import contextlib
 import itertools
 import os
 import re
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator

@@ -1,13 +1,17 @@
 """The commands that look: state, head, checkpoints, projections. None of them writes a byte."""
 
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
 
 from journal.cli import opening, output, parsing
 from journal.cli.options import AsJson, Folder, read_place
+from journal.errors import UsageError
+
+if TYPE_CHECKING:
+    from projections.projection import Projection
 
 _At = Annotated[
     str,
@@ -122,19 +126,49 @@ def checkpoints(folder: Folder = None, as_json: AsJson = False) -> None:
 
 
 def projections(as_json: AsJson = False) -> None:
-    """List the projections that are built in, and their events."""
+    """List the projections that are built in, and their events.
+
+    Of `document`, which fits any JSON, what its events do, each with an example.
+    """
     import textwrap
 
     from projections import catalog
 
-    found = [
-        {"name": name, "module": where, "events": sorted(catalog.find(name).types)}
-        for name, where in catalog.BUILT_IN.items()
-    ]
+    found: list[tuple[str, str, Projection | None]] = []
+    for name, where in catalog.BUILT_IN.items():
+        try:
+            found.append((name, where, catalog.find(name)))
+        except UsageError as error:  # one that is not whole keeps nobody from the others
+            found.append((name, where, None))
+            output.say_error(str(error))
     if as_json:
-        output.put_json(found)
+        output.put_json(
+            [
+                {"name": name, "module": where, "events": sorted(one.types if one else ())}
+                for name, where, one in found
+            ]
+        )
         return
-    for one in found:
-        events = f"{one['name']}: {', '.join(one['events'])}"
-        output.put(textwrap.fill(events, 90, subsequent_indent="  "))
+    for name, _, one in found:
+        events = ", ".join(sorted(one.types)) if one else "cannot be loaded"
+        output.put(textwrap.fill(f"{name}: {events}", 90, subsequent_indent="  "))
+        if one is not None and name == "document":
+            _put_events(one)
     output.say("one of your own: journal init DIR --projection package.module:NAME")
+
+
+def _put_events(projection: "Projection") -> None:
+    """Say what each event does, in the words of its class, and how it is appended."""
+    import inspect
+    import textwrap
+
+    for kind, event in projection.types.items():
+        start = f"  {kind:<9} "
+        example = getattr(event, "example", "")
+        words = (inspect.getdoc(event) or "").replace("`", "")
+        words = words if example else words.partition("\n")[0]
+        output.put(
+            textwrap.fill(words, 90, initial_indent=start, subsequent_indent=" " * len(start))
+        )
+        if example:
+            output.put(f"{'':{len(start)}}journal append {example}")

@@ -55,9 +55,10 @@ def add_to(app: typer.Typer) -> None:
 
 
 def blame(
+    *,
     pointer: Annotated[
         str | None,
-        typer.Argument(metavar="[POINTER]", help="A JSON Pointer.", show_default=False),
+        typer.Argument(metavar="POINTER", help="A JSON Pointer.", show_default=False),
     ] = None,
     folder: Folder = None,
     newest: Annotated[
@@ -147,6 +148,7 @@ def _put_last_changes(engine: "Engine", found: list["LastChange"], as_json: bool
 
 
 def bisect(
+    *,
     when: Annotated[str, typer.Option("--when", metavar="JQ", help="What is to be true.")],
     folder: Folder = None,
     after: _After = "",

@@ -88,6 +88,8 @@ class Core:
             else:
                 self._log = Reader(path / LOG_FOLDER, believed_id=config.id)
             opened.pop_all()
+        self._append_hold: _Held | None = None
+        self._view_hold: _Held | None = None
         if write:
             self._append_hold = _Held(self, self.mutex, self.append_lock)
             self._view_hold = _Held(self, self._view_mutex, self.view_lock)
@@ -103,7 +105,11 @@ class Core:
         """The log, for writing; raises `JournalError` where the journal was opened read-only."""
         if isinstance(self._log, Writer):
             return self._log
-        raise JournalError(
+        raise self._refuse_writing()
+
+    def _refuse_writing(self) -> JournalError:
+        self.check_usable()
+        return JournalError(
             f"{self.path}: opened read-only", advice="Open it without read_only to change it."
         )
 
@@ -116,6 +122,8 @@ class Core:
 
     def appending(self) -> "_Held":
         """Hold the mutex and the append lock (I1) in a `with`; raises `Locked`."""
+        if self._append_hold is None:
+            raise self._refuse_writing()
         return self._append_hold
 
     def start_appending(self) -> None:
@@ -136,6 +144,8 @@ class Core:
 
     def viewing(self) -> "_Held":
         """Hold the view lock (I1) in a `with`; raises `Locked`."""
+        if self._view_hold is None:
+            raise self._refuse_writing()
         return self._view_hold
 
     def name_holder(self, error: Locked) -> Locked:

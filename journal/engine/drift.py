@@ -18,14 +18,19 @@ I2  What is adopted is the patch from the state that the voucher names to the fo
 I3  Views and witness are not synced: a power cut may leave either older than the other, by more
     than one replacement. So after another boot than the witness's an older state is ours, and with
     `os` and `batch` a newer one as well, which nothing can tell from what somebody else wrote.
-I4  The caller holds the append lock; the view lock is taken here, in that order.
+I4  A new event gets the seq of one that was lost: before anything is appended, the witness is on
+    disk without a voucher of lost events, so that a view never passes for the state of new ones.
+I5  The caller holds the append lock; the view lock is taken here, in that order.
 """
 
+import os
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-from journal import codec
+from journal import codec, durable
+from journal import config as configs
 from journal.engine.appending import Appender
 from journal.engine.checks import check_state
 from journal.engine.core import Core
@@ -68,22 +73,41 @@ class DriftKeeper:
             if isinstance(view, LinesView):
                 self._lines.take_in(view)
                 continue
-            try:
-                place = views.place_of(self._core.path, view, self._core.config.views)
-            except Drift:
-                if on_drift == "refuse":
-                    raise
-                continue
+            place = self._settle_link(view, on_drift)
             record = witness.views.get(view.name)
             found = views.look(place, record, by_stat=self._core.by_stat)
             if found.voucher is not None:
-                self._say_if_ahead(place, found.voucher)
-            elif found.status == "foreign" and (witness_whole and record is not None):
+                continue
+            if found.status == "foreign" and (witness_whole and record is not None):
                 self._settle(view, place, record, found, on_drift)
             elif found.status == "foreign":
                 self._take_if_equal(place, found)
             elif found.status == "broken" or record is not None:
                 self._note_rebuild(found)
+
+    def forget_lost(self) -> None:
+        """Let the witness vouch for no event that the log has lost, as durability allows (I4)."""
+        core = self._core
+        tail = core.history.tail.seq
+        witness = core.read_witness()
+        records = dict(witness.views)
+        for view in core.projection.views:
+            record = records.get(view.name)
+            last = max((voucher.seq for voucher in record.vouchers), default=0) if record else 0
+            if record is None or last <= tail:
+                continue
+            core.say(
+                f"{view.file} shows events {tail + 1} to {last}, which are not in the log: lost, "
+                f"as durability {core.config.durability!r} allows; the view is written again"
+            )
+            records.pop(view.name)
+            if not isinstance(view, LinesView):
+                # Its bytes are still known to be none of somebody else's.
+                before, after = (_of_no_event(voucher) for voucher in (record.before, record.after))
+                records[view.name] = ViewRecord(before=before, after=after)
+        if records != witness.views:
+            with core.viewing():
+                self._viewer.write_witness(witness, records, synced=True)
 
     def in_run(self) -> None:
         """Where the projection adopts, take in what others wrote since; never raises `Drift`."""
@@ -108,7 +132,7 @@ class DriftKeeper:
         found = views.look(place, record, by_stat=self._core.by_stat)
         if found.status == "foreign":
             try:
-                value = self._read(place, found)
+                value = self.read(place, found)
             except Drift:
                 self._note_rebuild(found)
                 raise
@@ -116,6 +140,32 @@ class DriftKeeper:
                 self._adopt(view, place, record, found, value)
         elif found.status != "ours":
             self._note_rebuild(found)
+
+    # --- a symlink -------------------------------------------------------------------------------
+
+    def _settle_link(self, view: DocumentView, on_drift: OnDrift) -> views.Place:
+        """Return where a view lies; what a symlink that is not recorded leads to is not ours yet.
+
+        To adopt records it. To replace puts a plain file back: what it leads to stays as it is.
+        """
+        core = self._core
+        try:
+            return views.place_of(core.path, view, core.config.views)
+        except Drift as error:
+            if on_drift == "refuse":
+                raise
+            path = Path(error.path)
+        leads_to = os.readlink(path)
+        if on_drift == "adopt":
+            config = configs.read(core.path)
+            config.views.targets[view.name] = leads_to
+            configs.write(core.path, config)
+            core.config.views.targets[view.name] = leads_to
+            core.say(f"{path} is a symlink to {leads_to!r}; {configs.FILE_NAME} records it now")
+        else:
+            durable.remove(path)
+            core.say(f"{path} was a symlink to {leads_to!r}; a plain file is put in its place")
+        return views.place_of(core.path, view, core.config.views)
 
     # --- a document ------------------------------------------------------------------------------
 
@@ -131,7 +181,7 @@ class DriftKeeper:
             self._note_rebuild(found)
             return
         try:
-            value = self._read(place, found)
+            value = self.read(place, found)
         except Drift:
             if not self._core.projection.rebuilds_unreadable:
                 raise
@@ -147,7 +197,8 @@ class DriftKeeper:
             raise Drift(error.message, path=place.path, advice=_ADVICE) from error
         raise self._drift(place, value)
 
-    def _read(self, place: views.Place, found: views.Found) -> Any:
+    def read(self, place: views.Place, found: views.Found) -> Any:
+        """Return the value of a document that somebody else wrote; raises `Drift`."""
         from projections.foreign import read_json  # only wanted where something is foreign
 
         reader = self._core.projection.read_view
@@ -267,23 +318,6 @@ class DriftKeeper:
         if noted is not None:
             self._appender.add([Draft(type=noted[0], data=noted[1])])
 
-    def _say_if_ahead(self, place: views.Place, voucher: Voucher) -> None:
-        """After a power cut a view may show events that the durability allowed to be lost."""
-        core = self._core
-        tail = core.history.tail.seq
-        if voucher.seq <= tail:
-            return
-        core.say(
-            f"{place.path} shows events {tail + 1} to {voucher.seq}, which are not in the log: "
-            f"lost, as durability {core.config.durability!r} allows; the view is written again"
-        )
-        older = msgspec.structs.replace(voucher, seq=0, revision="")
-        with core.viewing():
-            witness = core.read_witness()
-            self._viewer.write_witness(
-                witness, {**witness.views, place.name: ViewRecord(after=older)}
-            )
-
     # --- asked for -------------------------------------------------------------------------------
 
     def adopt(self) -> list[Event]:
@@ -293,7 +327,7 @@ class DriftKeeper:
         for view in core.projection.views:
             if isinstance(view, LinesView):
                 continue
-            place = views.place_of(core.path, view, core.config.views)
+            place = self._settle_link(view, "adopt")
             record = witness.views.get(view.name)
             found = views.look(place, record, by_stat=self._core.by_stat)
             if found.status == "broken":
@@ -303,7 +337,7 @@ class DriftKeeper:
                     advice="`journal rebuild` puts it back as the log has it.",
                 )
             if found.status == "foreign":
-                value = self._read(place, found)
+                value = self.read(place, found)
                 if not equal(core.fresh().state, value):
                     events.append(self._adopt(view, place, record, found, value))
         return events
@@ -313,6 +347,10 @@ def _size(patch: list[Any]) -> int:
     """Measure a patch by what it says, not by the names of its operations."""
     said = [[change["path"], change.get("value")] for change in patch]
     return len(codec.encode_state(said))
+
+
+def _of_no_event(voucher: Voucher | None) -> Voucher | None:
+    return voucher and msgspec.structs.replace(voucher, seq=0, revision="")
 
 
 def _names(lines: bytes, digest: str) -> bool:

@@ -21,9 +21,10 @@ from journal.config import Config
 from journal.engine.appending import Appender, NewEvent, to_draft
 from journal.engine.core import Core
 from journal.engine.drift import DriftKeeper
+from journal.engine.looking import look_at_views
 from journal.engine.publishing import Publisher
 from journal.engine.rebuilding import Rebuilder
-from journal.engine.reports import CheckpointInfo, Rebuilt, Status, Verified, ViewStatus
+from journal.engine.reports import CheckpointInfo, Rebuilt, Status, Verified
 from journal.engine.snapshotting import Snapshotter
 from journal.engine.states import Live
 from journal.engine.time_travel import TimeTravel
@@ -33,7 +34,6 @@ from journal.errors import Corrupt, JournalError, UsageError
 from journal.event import CARRIES_STATE, CHECKPOINT, FORMAT, PRUNED, RESTORED, Draft, Event
 from journal.log.history import Head
 from journal.recovery import Damage, corrupt
-from projections import view as views
 from projections.patch import diff
 from projections.projection import LinesView, Projection, event_type
 from snapshots import snapshot
@@ -399,6 +399,7 @@ class Engine(TimeTravel):
         witness = core.read_witness()
         history = core.history
         state_bytes = 0
+        views = look_at_views(core, self.viewer, self.drift)
         with core.using():
             unfinished_bytes = core.reader.unfinished_bytes()
             with contextlib.suppress(Corrupt):  # Said already: the messages name it.
@@ -416,32 +417,14 @@ class Engine(TimeTravel):
             log_bytes=history.bytes_after(0),
             state_bytes=state_bytes,
             snapshots=len(core.store.list()),
-            views=self._view_statuses(),
+            views=views,
             unfinished_bytes=unfinished_bytes,
             unknown={} if core.live is None else dict(core.live.unknown),
             writer="" if witness.writer is None else str(witness.writer),
             messages=list(self.messages),
+            healthy=not self.messages
+            and all(view.status in ("healthy", "behind", "reformatted") for view in views),
         )
-
-    def _view_statuses(self) -> list[ViewStatus]:
-        core = self._core
-        witness = core.read_witness()
-        found = []
-        for view in core.projection.views:
-            try:
-                place = views.place_of(core.path, view, core.config.views)
-                look = views.look_at_lines if isinstance(view, LinesView) else views.look
-                by_stat = witness.is_of_this_boot
-                seen = look(place, witness.views.get(view.name), by_stat=by_stat)
-                seq = None if seen.voucher is None else seen.voucher.seq
-                status = {"ours": "healthy", "foreign": "changed"}.get(seen.status, seen.status)
-                if seq is not None and seq < self.seq:
-                    status = "behind"
-                found.append(ViewStatus(name=view.name, path=str(place.path), status=status, seq=seq))
-            except (OSError, JournalError) as error:
-                path = str(core.path / view.file)
-                found.append(ViewStatus(name=view.name, path=path, status=str(error)))
-        return found
 
     def close(self) -> None:
         """Flush and close, once no other thread is at work; safe to call again."""

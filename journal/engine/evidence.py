@@ -64,7 +64,8 @@ def _see(core: Core, view: View) -> Seen:
     except FileNotFoundError:
         return Seen(view=view, problem=f"{view.file} is missing; `journal rebuild` writes it again")
     except (OSError, JournalError) as error:
-        return Seen(view=view, problem=str(error))
+        why = error.message if isinstance(error, JournalError) else str(error)
+        return Seen(view=view, problem=why)
 
 
 def _vouching(view: View, data: bytes, record: ViewRecord | None) -> Voucher | None:

@@ -43,7 +43,7 @@ class LineKeeper:
             record = core.read_witness().views.get(view.name)
             if not self._is_as_vouched(place, record):
                 with core.viewing():
-                    record = self._known_record(view)
+                    record = core.read_witness().views.get(view.name)
                     found = views.look_at_lines(place, record, by_stat=core.by_stat)
                 self._settle(view, record, found)
         except (OSError, JournalError) as error:
@@ -53,21 +53,7 @@ class LineKeeper:
 
     def _is_as_vouched(self, place: views.Place, record: ViewRecord | None) -> bool:
         found = views.look_at_lines(place, record, by_stat=self._core.by_stat)
-        voucher = found.voucher
-        tail = self._core.history.tail.seq
-        return voucher is not None and not found.extra and voucher.seq <= tail
-
-    def _known_record(self, view: LinesView) -> ViewRecord | None:
-        """Return the record of a view, but for one of events that a power cut has taken."""
-        core = self._core
-        witness = core.read_witness()
-        record = witness.views.get(view.name)
-        if record is None or all(v.seq <= core.history.tail.seq for v in record.vouchers):
-            return record
-        core.say(f"{view.file} shows events that are not in the log: lost, as durability allows")
-        records = {name: kept for name, kept in witness.views.items() if name != view.name}
-        self._viewer.write_witness(witness, records)
-        return None
+        return found.voucher is not None and not found.extra
 
     def _settle(
         self,

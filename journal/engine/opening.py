@@ -341,6 +341,7 @@ def _open_writing(engine: Engine, core: Core, on_drift: OnDrift) -> None:
         engine.snapshotter.note_newest()
         for note in notes:
             core.say(_say_note(core, note))
+        engine.drift.forget_lost()
         engine.appender.record(notes)
         engine.drift.at_opening(on_drift, witness_whole=record is not None)
         core.log.sync(core.history.tail.seq)

@@ -53,18 +53,21 @@ class CheckpointInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ViewStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """A view as it stands: healthy, behind, missing, broken, changed by somebody else."""
+    """A view as it stands; `status` is one of the words of `journal.engine.looking`."""
 
     name: str
     path: str
     status: str
     seq: int | None = None
+    why: str = ""
+    advice: str = ""
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
     """What a journal is and where it stands. Sizes in bytes; `synced` as far as is known.
 
-    `state_bytes` is 0 where damage leaves the newest state unknown.
+    `state_bytes` is 0 where damage leaves the newest state unknown. `healthy` as far as a glance
+    can tell: no message, and no view that needs anybody.
     """
 
     path: str
@@ -84,6 +87,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     unknown: dict[str, int]
     writer: str
     messages: list[str]
+    healthy: bool
 
 
 def to_plain(report: msgspec.Struct) -> Any:

@@ -127,7 +127,9 @@ class Viewer:
             if self._core.log.synced.seq > witness.synced_seq:
                 self.write_witness(witness, witness.views)
 
-    def write_witness(self, witness: Witness, records: dict[str, ViewRecord]) -> None:
+    def write_witness(
+        self, witness: Witness, records: dict[str, ViewRecord], *, synced: bool = False
+    ) -> None:
         """Write the witness anew from the one just read; the caller holds the view lock."""
         core = self._core
         core.witness_file.write(
@@ -137,7 +139,8 @@ class Viewer:
                 views=records,
                 snapshot=max(witness.snapshot, self.snapshot_seq),
                 writer=core.me,
-            )
+            ),
+            synced=synced,
         )
 
     def settle(self) -> None:

@@ -95,10 +95,18 @@ class History(msgspec.Struct, frozen=True):
             with Segment(self.folder / name) as segment:
                 if reached + 1 < segment.first_seq:
                     yield gap(segment, reached, segment.first_seq)
-                for piece in sift(segment, segment.start, self.size_of(segment)):
+                size = self.size_of(segment)
+                ended = False
+                for piece in sift(segment, segment.start, size):
                     yield piece
                     if isinstance(piece, Block):
                         reached = piece.after.seq
+                    # Damage that nothing good follows says already that the rest is lost.
+                    ended = isinstance(piece, Damage) and piece.last_lost is None
+                last_seq = self._last_seq_of(name)
+                if reached < last_seq and not ended:
+                    yield gap(segment, reached, last_seq + 1, at=size)
+                reached = last_seq
 
     def find_time(self, time: str) -> int:
         """Return the last seq whose time is at most `time`, 0 if there is none."""
@@ -179,7 +187,7 @@ def gap(segment: Segment, last_seq: int, first_seq: int, *, at: int = 0) -> Dama
         lines=0,
         first_lost=last_seq + 1,
         last_lost=first_seq - 1,
-        why="events that should stand before here are missing",
+        why=f"events that should stand {'here' if at else 'before here'} are missing",
         holes=False,
         unended=False,
     )

@@ -194,13 +194,20 @@ class Reader:
 
     def _take_in_torn(self) -> Iterator[Block]:
         """Take in what stands before a torn end; raises `Corrupt` where it is damage (I2)."""
-        for piece in recovery.sift(self.last, self.tail, self.last.size()):
-            if isinstance(piece, Damage):
-                if not piece.torn or piece.offset == 0:
-                    raise recovery.corrupt(piece)
-                yield from self._walk(self.last.complete_end(self.tail.offset, piece.offset))
-                return
-        raise changed(self.last.path, self.tail.offset)
+        seen, damage = None, self._find_damage()
+        while damage != seen:  # A writer may be cutting a torn end, and going on behind it.
+            seen, damage = damage, self._find_damage()
+        if damage is not None and (not damage.torn or damage.offset == 0):
+            raise recovery.corrupt(damage)
+        end = self.last.size() if damage is None else damage.offset
+        try:
+            yield from self._walk(self.last.complete_end(self.tail.offset, end))
+        except BadBlock as error:
+            raise changed(self.last.path, error.at.offset) from None
+
+    def _find_damage(self) -> Damage | None:
+        pieces = recovery.sift(self.last, self.tail, self.last.size())
+        return next((piece for piece in pieces if isinstance(piece, Damage)), None)
 
     def _walk(self, end: int) -> Iterator[Block]:
         """Yield the blocks from the tail to `end`, which ends a line; the tail follows."""

@@ -125,7 +125,7 @@ class Writer(Reader):
                 next_seq = int(following[:20])
                 if end is None or end.seq + 1 != next_seq:
                     found = locate(segment, segment.size())
-                    raise found or _gap(segment.path, end, next_seq)
+                    raise found or _gap(segment, end, next_seq)
 
     def _close_segment(self, name: str) -> None:
         path = self.folder / name
@@ -415,12 +415,15 @@ def first_lines(data: dict[str, object], further: Sequence[Encoded], *, time: st
     return bytes(codec.seal(bodies, 0)[0])
 
 
-def _gap(path: Path, end: Position | None, next_seq: int) -> Corrupt:
+def _gap(segment: Segment, end: Position | None, next_seq: int) -> Corrupt:
     last = 0 if end is None else end.seq
+    size = segment.size()
     return Corrupt(
         f"the segment ends at event {last} and the next one starts at event {next_seq}: "
         f"events {last + 1} to {next_seq - 1} are missing",
-        path=path,
+        path=segment.path,
+        line=segment.count_lines(size) + 1,
+        offset=size,
         seq=last + 1,
         advice="Put the missing segment back from a copy; see `journal repair --dry-run`.",
     )

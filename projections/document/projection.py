@@ -70,7 +70,7 @@ class Patch(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 class Imported(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """Take in one version of a history from elsewhere; `journal import` makes it.
 
-    It is as in I3. `n` numbers the versions of the source, `path` is the file's name there, `author`,
+    See I3. `n` numbers the versions of the source, `path` is the file's name there, `author`,
     `source_time` and `message` are the source's own words. `why` is the reason why a text does
     not parse; `warnings` what a reader passed over, such as a BOM or a doubled key.
     """

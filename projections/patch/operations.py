@@ -16,6 +16,7 @@ Two decisions differ from the letter of RFC 6902: `test` compares strictly (1 is
 root cannot be removed, since a state is always a JSON value.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -31,12 +32,21 @@ from projections.patch.pointer import (
 )
 from projections.patch.value import MAX_DEPTH, Json, copy, depth, equal
 
+_SHOWN = 60
 
-def apply_patch(value: Any, operations: Sequence[Mapping[str, Any]], *, take: bool = False) -> Any:
+
+def apply_patch(
+    value: Any,
+    operations: Sequence[Mapping[str, Any]],
+    *,
+    take: bool = False,
+    name: str = "operations",
+) -> Any:
     """Apply RFC 6902 operations in order and return the result; see I1 and I2 for who owns what.
 
     Members of an operation that the RFC does not name, such as `old`, are passed over.
-    Raises `UsageError` that names the operation by its index (from 0), its path and the reason.
+    Raises `UsageError` that names the operation as `name` with its index (from 0), its path and
+    the reason.
     """
     if not isinstance(operations, (list, tuple)):
         raise UsageError(
@@ -48,8 +58,8 @@ def apply_patch(value: Any, operations: Sequence[Mapping[str, Any]], *, take: bo
             value = _apply(value, operation, take)
         except UsageError as error:
             raise UsageError(
-                f"operations[{index}]{_label(operation)}: {error.message}",
-                key=error.key or f"operations[{index}]",
+                f"{name}[{index}]{_label(operation)}: {error.message}",
+                key=error.key or f"{name}[{index}]",
                 advice=error.advice,
             ) from None
     return value
@@ -189,11 +199,16 @@ def _move(root: Json, source: Sequence[str], tokens: Sequence[str]) -> Json:
 def _test(found: Json, wanted: Json, tokens: Sequence[str]) -> None:
     if not equal(found, wanted):
         raise UsageError(
-            f"the value there ({kind_of(found)}) is not the one that was expected"
-            f" ({kind_of(wanted)})",
+            f"the value there ({kind_of(found)}, {_show(found)}) is not the one that was expected"
+            f" ({kind_of(wanted)}, {_show(wanted)})",
             key=format(tokens),
             advice="Look at the state first: something else changed it, or the type differs.",
         )
+
+
+def _show(value: Json) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
 def _check_depth(new: Json, tokens: Sequence[str]) -> None:

@@ -242,7 +242,7 @@ def readable(made: Made) -> Readable:
         damage = None
         try:
             for event in engine.events():
-                events.append(event)  # noqa: PERF402 - those before the error are wanted too
+                events.append(event)  # One by one: those before the error are wanted, too.
         except Corrupt as error:
             damage = error
     return Readable([event.seq for event in events], damage)

@@ -67,7 +67,12 @@ def test_a01_torn_tail_is_cut_said_and_kept_and_every_event_stays(
     with made.open() as engine:
         assert engine.state == {"k": 5}
         (said,) = engine.messages
-    for fact in (str(made.log), f"{len(fragment)} bytes", f"after byte {len(whole)}", "quarantine/"):
+    for fact in (
+        str(made.log),
+        f"{len(fragment)} bytes",
+        f"after byte {len(whole)}",
+        "quarantine/",
+    ):
         assert fact in said
     event, kept = recovered(made)
     assert (event.seq, kept) == (6, fragment)
@@ -356,16 +361,15 @@ def test_a11_reader_that_polls_a_live_writer_meets_no_damage(tmp_path: Path) -> 
         "    for n in range(30):\n"
         "        j.append('set', {'path': '/big', 'value': 'x' * 200_000})\n"
     )
-    with start_python(program, made.path) as writer:
-        with made.read() as reader:
-            seen = 1
-            while writer.poll() is None:
-                seq = reader.refresh()
-                assert seq >= seen
-                assert [event.seq for event in reader.events(seen)] == list(range(seen + 1, seq + 1))
-                seen = seq
-            assert writer.wait() == 0
-            assert (reader.refresh(), reader.messages) == (31, [])
+    with start_python(program, made.path) as writer, made.read() as reader:
+        seen = 1
+        while writer.poll() is None:
+            seq = reader.refresh()
+            assert seq >= seen
+            assert [event.seq for event in reader.events(seen)] == list(range(seen + 1, seq + 1))
+            seen = seq
+        assert writer.wait() == 0
+        assert (reader.refresh(), reader.messages) == (31, [])
     assert made.quarantined == {}
 
 
@@ -397,9 +401,11 @@ def test_a14_append_that_cannot_be_written_raises_and_the_next_one_has_its_seq(
     made = make(tmp_path)
     with made.open() as engine:
         before = files(made.path)
-        with no_file_over(made.log.stat().st_size + room), pytest.raises(OSError) as caught:
+        with (
+            no_file_over(made.log.stat().st_size + room),
+            pytest.raises(OSError, match="too large"),
+        ):
             engine.append("set", {"path": "/k", "value": "x" * 220})
-        assert caught.value.errno is not None
         assert files(made.path) == before
         assert (engine.seq, engine.state) == (5, {"k": 5})
         assert engine.append("set", {"path": "/k", "value": 6}).seq == 6
@@ -407,4 +413,3 @@ def test_a14_append_that_cannot_be_written_raises_and_the_next_one_has_its_seq(
         assert [event.seq for event in engine.events()] == [1, 2, 3, 4, 5, 6]
         assert (engine.state, engine.messages) == ({"k": 6}, [])
     assert made.quarantined == {}
-

@@ -124,6 +124,9 @@ def test_b02_block_that_became_nul_before_good_lines_is_refused_and_costs_what_i
         for seq in (line, line + 1):
             with pytest.raises(Corrupt, match=f"line {line}"):
                 engine.state_at(seq)
+        assert engine.seq_at("2020-01-01") == 0
+        with pytest.raises(Corrupt, match=f"line {line}"):
+            engine.seq_at("2030-01-01")
 
 
 def test_b02_nul_block_before_lines_that_prove_nothing_is_cut_with_them(tmp_path: Path) -> None:

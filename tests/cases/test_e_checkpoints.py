@@ -258,7 +258,7 @@ def test_e07_segment_that_lost_its_last_events_is_refused_and_they_are_named(
     with made.read() as engine:
         assert engine.state_at(2) == {"k": 2}
         for seq in (3, 4, 5):
-            with pytest.raises(Corrupt, match="3 to 4|event 3"):
+            with pytest.raises(Corrupt, match=r"3 to 4|event 3"):
                 engine.state_at(seq)
 
 
@@ -304,7 +304,8 @@ def test_e08_log_without_its_first_segment_is_refused_and_the_missing_seqs_are_n
 
 
 @pytest.mark.parametrize(
-    "label", ["a:b", "CON", "x ", " x", "", "a/b", "..", "a\\b", "a\nb", "a\0b", "é", "a" * 41, "auto"]
+    "label",
+    ["a:b", "CON", "x ", " x", "", "a/b", "..", "a\\b", "a\nb", "a\0b", "é", "a" * 41, "auto"],
 )
 def test_e10_label_that_is_no_file_name_everywhere_is_refused_as_type_and_kept_as_trigger(
     tmp_path: Path, label: str

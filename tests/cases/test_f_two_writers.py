@@ -15,7 +15,6 @@ from tests.cases.made import (
     Child,
     Made,
     append_to,
-    clock,
     files,
     make,
     readable,
@@ -289,5 +288,3 @@ def test_f10_opening_listing_and_reading_five_times_deletes_nothing(tmp_path: Pa
     assert after.keys() == before.keys()
     changed = {name for name in before if after[name] != before[name]}
     assert changed <= {"witness.json"}
-
-

@@ -8,6 +8,7 @@ what can be read without guessing is read.
 import base64
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,6 @@ from projections.document.exporting import export_events
 from projections.document.importing import import_versions
 from projections.document.versions import read_versions
 from tests.cases.made import (
-    Made,
     files,
     make,
     readable,
@@ -191,12 +191,12 @@ def test_i02_import_of_utf_16_is_a_problem_by_name(
 # --- I04 and I05: what is no UTF-8 ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", ["\ud83d", "a\udc00b", "\ud800\ud800", "\udfff\ud800"])
+@pytest.mark.parametrize("text", ["\ud83d", "a\udc00b", "\udfff\ud800"])
 def test_i04_lone_surrogate_is_rejected_with_its_path_before_a_byte_is_written(
     tmp_path: Path, text: str
 ) -> None:
     made = make(tmp_path, 2)
-    places = {
+    places: dict[str, dict[str, Any]] = {
         "data.value.a[0]": {"data": {"path": "/k", "value": {"a": [text]}}},
         "data.value": {"data": {"path": "/k", "value": {text: 1}}},
         "actor": {"data": {"path": "/k", "value": 1}, "actor": text},
@@ -296,8 +296,7 @@ def test_i05_versions_that_are_no_utf_8_are_kept_as_they_are_and_leave_state_alo
     source = tmp_path / "versions.jsonl"
     source.write_bytes(
         b'{"n":1,"time":"2026-03-01","path":"a.json","content":"{}"}\n'
-        b'{"n":2,"time":"2026-03-02","path":"a.json","content_b64":"%b"}\n'
-        % base64.b64encode(raw)
+        b'{"n":2,"time":"2026-03-02","path":"a.json","content_b64":"%b"}\n' % base64.b64encode(raw)
     )
     report = import_versions(tmp_path / "run", read_versions(source))
     assert (report.imported, report.texts) == (2, 1)

@@ -168,7 +168,7 @@ def test_j04_state_that_grows_deeper_step_by_step_is_stopped_at_the_limit(tmp_pa
 def test_j04_deep_settings_are_refused_without_a_traceback(tmp_path: Path) -> None:
     made = make(tmp_path)
     settings = made.path / "journal.yaml"
-    settings.write_bytes(settings.read_bytes() + b"deep: " + b"[" * NEST + b"]" * NEST + b"\n")
+    settings.write_bytes(settings.read_bytes() + b"deep: " + b"[" * 600 + b"]" * 600 + b"\n")
     assert refused(made, Corrupt, 5).path == str(settings)
 
 
@@ -204,7 +204,9 @@ def test_j05_key_that_stands_twice_in_state_json_is_drift_naming_key_and_line(
         assert engine.state == {"k": 5}
 
 
-@pytest.mark.parametrize("member", [b'"seq":9', b'"data":{}', b'"type":"remove"', b'"crc":"00000000"'])
+@pytest.mark.parametrize(
+    "member", [b'"seq":9', b'"data":{}', b'"type":"remove"', b'"crc":"00000000"']
+)
 def test_j05_member_that_stands_twice_on_a_line_of_the_log_is_refused(
     tmp_path: Path, member: bytes
 ) -> None:
@@ -227,9 +229,7 @@ def test_j05_forged_line_with_two_seqs_is_a_problem_to_verify(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("key", ["durability", "id", "format"])
-def test_j05_setting_that_stands_twice_is_refused_with_both_lines(
-    tmp_path: Path, key: str
-) -> None:
+def test_j05_setting_that_stands_twice_is_refused_with_both_lines(tmp_path: Path, key: str) -> None:
     made = make(tmp_path)
     settings = made.path / "journal.yaml"
     lines = settings.read_text().splitlines()
@@ -264,7 +264,7 @@ def test_j05_key_that_stands_twice_in_an_imported_version_is_said_and_the_last_c
 # --- J07: values that change on the way ----------------------------------------------------------
 
 CHANGING: dict[str, Any] = {
-    "floats": [0.1, 1.0, -0.0, 0.0, 1e16, 1e-7, 1e22, 5e-324, 1.7976931348623157e308, 0.30000000000000004],
+    "floats": [0.1, 1.0, -0.0, 0.0, 1e16, 1e-7, 1e22, 5e-324, 1.7976931348623157e308],
     "one": [1, 1.0, True, "1"],
     "key order": {"b": 1, "a": 2, "aa": 3, "": 4},
     "times": ["2026-03-01T00:00:00Z", "2026-03-01T00:00:00.000+00:00"],

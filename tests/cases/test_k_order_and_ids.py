@@ -11,7 +11,6 @@ from tests.cases.made import (
     files,
     make,
     readable,
-    refused,
     refused_as_corrupt,
     seal,
     unchanged,
@@ -147,8 +146,9 @@ def test_k02_time_is_written_in_utc_with_fixed_width(text: str, time: str) -> No
 @pytest.mark.parametrize(
     "text",
     [
-        "", " ", "now", "7", "1e9", "2026", "2026-13-01", "2026-02-30", "2025-02-29", "2026-03-01T25:00Z",
-        "2026-03-01T14:60Z", "2026-03-01T14:45:00+25:00", "2026-03-01T14:45:00 UTC", "01.03.2026",
+        "", " ", "now", "7", "1e9", "2026", "2026-13-01", "2026-02-30", "2025-02-29",
+        "2026-03-01T25:00Z", "2026-03-01T14:60Z", "2026-03-01T14:45:00+25:00",
+        "2026-03-01T14:45:00 UTC", "01.03.2026",
         "9999-12-31T23:59:59-01:00", "0001-01-01T00:00:00+01:00", "2026-03-01T14:45:00Zx", "\ud800",
     ],
 )  # fmt: skip
@@ -295,9 +295,9 @@ def test_k05_id_that_was_used_returns_the_event_for_equal_content_and_else_is_a_
             assert (caught.value.expected, caught.value.actual) == (data, first.data)
         with pytest.raises(Conflict):
             engine.append("remove", {"path": "/k"}, id="e2")
-        assert {name: file for name, file in files(made.path).items() if name != "witness.json"} == {
-            name: file for name, file in before.items() if name != "witness.json"
-        }
+        assert {
+            name: file for name, file in files(made.path).items() if name != "witness.json"
+        } == {name: file for name, file in before.items() if name != "witness.json"}
 
 
 def test_k05_id_is_known_over_every_segment_of_history(tmp_path: Path) -> None:

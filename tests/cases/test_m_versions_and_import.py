@@ -123,7 +123,7 @@ def test_m02_format_that_is_no_format_of_ours_is_refused(tmp_path: Path, number:
     settings.write_text(settings.read_text().replace("format: 1", f"format: {number}"))
     with unchanged(made), pytest.raises((UnsupportedFormat, Corrupt)) as caught:
         made.open()
-    assert caught.value.path == str(settings)
+    assert str(settings) in str(caught.value)
 
 
 SETTINGS: dict[str, tuple[str, str, str]] = {
@@ -201,6 +201,36 @@ def test_m02_projection_that_is_not_there_is_a_usage_error(tmp_path: Path) -> No
     )
     error = refused(made, UsageError, 2)
     assert error.key == "projection"
+
+
+OPTIONS: dict[str, tuple[dict[str, object], str]] = {
+    "durability": ({"durability": "sometimes"}, "durability"),
+    "no durability": ({"durability": ""}, "durability"),
+    "every_ms": ({"views_every_ms": -1}, "views_every_ms"),
+    "every_ms as text": ({"views_every_ms": "5"}, "views_every_ms"),
+    "view": ({"view_files": {"stat": "x.json"}}, "view_files"),
+    "time": ({"time": "soon"}, ""),
+    "projection": ({"projection": "documents"}, "projection"),
+}
+
+
+@pytest.mark.parametrize(("options", "key"), OPTIONS.values(), ids=OPTIONS.keys())
+def test_m02_option_that_does_not_fit_is_a_usage_error_and_no_journal_is_made(
+    tmp_path: Path, options: dict[str, object], key: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        journal.init(tmp_path / "run", **options)
+    assert caught.value.key == key
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("durability", ["Always", "sync", "", "none"])
+def test_m02_durability_that_is_not_known_never_opens_as_a_weaker_one(
+    tmp_path: Path, durability: str
+) -> None:
+    made = make(tmp_path)
+    error = refused(made, UsageError, 2, durability=durability)
+    assert error.key == "durability"
 
 
 # --- M04, M05 and M08: imports -------------------------------------------------------------------

@@ -5,12 +5,17 @@ import pty
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
 JOURNAL = (sys.executable, "-m", "journal")
+WAIT_S = 60
+# A child of a shell's background job inherits that SIGINT is ignored, and Python then leaves it so.
+HEARS_CTRL_C = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+STOPPABLE = (sys.executable, "-c", HEARS_CTRL_C + "from journal.cli import main; main()")
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -21,7 +26,11 @@ def environment(**more: str) -> dict[str, str]:
 
 def process(*args: str, **more: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [*JOURNAL, *args], env=environment(**more), capture_output=True, check=False
+        [*JOURNAL, *args],
+        env=environment(**more),
+        capture_output=True,
+        check=False,
+        timeout=WAIT_S,
     )
 
 
@@ -100,19 +109,22 @@ def test_follow_shows_what_another_process_appends_and_ctrl_c_ends_it_with_130()
     import journal
 
     with subprocess.Popen(
-        [*JOURNAL, "log", "-d", "run", "--follow", "-n", "1", "--type", "merge", "--type", "set"],
+        [*STOPPABLE, "log", "-d", "run", "--follow", "-n", "1", "--type", "merge", "--type", "set"],
         env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as child:
         assert child.stdout is not None
         assert child.stderr is not None
+        stop = threading.Timer(WAIT_S, child.kill)
+        stop.start()
         assert child.stdout.readline().startswith(b"3  ")
         with journal.open("run") as engine:
             engine.append("merge", {"patch": {"a": 1}})
         assert child.stdout.readline().startswith(b"4  ")
         child.send_signal(signal.SIGINT)
         assert child.stderr.read() == b""
+        stop.cancel()
     assert child.returncode == 130
 
 
@@ -125,7 +137,11 @@ def test_colour_is_for_terminals_only(more: dict[str, str], coloured: bool) -> N
     assert b"\x1b" not in process("status", "-d", "run", **more).stdout
     ours, theirs = pty.openpty()
     done = subprocess.run(
-        [*JOURNAL, "status", "-d", "run"], env=environment(**more), stdout=theirs, check=False
+        [*JOURNAL, "status", "-d", "run"],
+        env=environment(**more),
+        stdout=theirs,
+        check=False,
+        timeout=WAIT_S,
     )
     os.close(theirs)
     shown = os.read(ours, 65536)
@@ -156,7 +172,12 @@ def test_a_command_imports_only_what_it_needs(args: tuple[str, ...], never: str)
         "main()\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=False
+        [sys.executable, "-c", code],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=WAIT_S,
     )
     assert done.returncode == 0, done.stderr
     assert set(done.stderr.split()).isdisjoint(never.split())

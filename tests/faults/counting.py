@@ -11,6 +11,7 @@ I4  The state is the newest number; so is the view after opening.
 """
 
 import random
+import sys
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -51,14 +52,14 @@ def make_journal(
     configs.write(path, settings)
 
 
-def count_on(path: Path, habits: Habits, say: Say) -> None:
-    """Open the journal and count on from where it stands, for ever."""
+def count_on(path: Path, habits: Habits, say: Say, appends: int = sys.maxsize) -> None:
+    """Open the journal and count on from where it stands, for ever or for so many appends."""
     plan = random.Random(habits.seed)
     with journal.open(path, durability=habits.durability, lock_timeout_s=30.0) as engine:
         newest = number_in(engine.state)
         if newest:
             say_again(engine, newest)
-        while True:
+        for _ in range(appends):
             size = 1 if plan.random() < 0.7 else plan.randint(2, 8)
             first, newest = newest + 1, newest + size
             seq = engine.append_batch(make_append(first, newest, habits, plan))[-1].seq

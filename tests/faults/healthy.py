@@ -64,6 +64,12 @@ class Healthy(NamedTuple):
         assert file is not None
         return {**self.tree, path: File(data, file.mode)}
 
+    def without_witness(self) -> "Healthy":
+        """Return it as a power cut may leave it: without its witness."""
+        (self.folder / "witness.json").unlink()
+        tree = {path: file for path, file in self.tree.items() if not path.endswith("witness.json")}
+        return self._replace(tree=tree)
+
     def restore(self) -> None:
         """Put everything back. The views are told from their bytes then, their inodes are new."""
         write_tree(str(self.root), self.tree)

@@ -32,6 +32,7 @@ from journal.errors import Corrupt, Drift, JournalError
 from journal.event import CARRIES_STATE, CREATED, ENGINE_PREFIX, RECOVERED, Event
 from tests.faults.crash import State
 from tests.faults.disk import Known
+from tests.faults.lines_projection import LINES
 from tests.faults.row import Violation
 from tests.faults.story import FOLDER, FORK, Story, fixed_clock
 from tests.faults.tree import Tree, differences, read_tree, write_tree
@@ -206,6 +207,13 @@ class Judge:
             raise Violation(f"equal: after recovery {VIEW}: {error}") from error
         if plain(shown) != wanted:
             raise Violation(f"equal: {VIEW} shows {shown}, not {wanted!r}")
+        if self._story.projection is not None:
+            lines = [
+                plain(orjson.loads(x)) for x in (self._folder / LINES).read_bytes().splitlines()
+            ]
+            told = [data for _, data in self._events[: self._ends[reached]]]
+            if sorted(lines) != sorted(told):
+                raise Violation(f"equal: {LINES} has {lines}, not {told}")
 
     def _check_checkpoints(self, engine: Engine, known: Known) -> None:
         found = {info.file: info.problem for info in engine.snapshots()}

@@ -15,14 +15,13 @@ from unittest import mock
 from journal import codec, durable, keys, recovery
 from journal.durable import FolderLock, Replacement
 from journal.engine.core import Core
+from journal.engine.drift import DriftKeeper
 from journal.engine.publishing import Publisher
 from journal.engine.snapshotting import Snapshotter
-from journal.engine.viewing import Viewer
 from journal.log.group_commit import GroupCommit
 from journal.log.writer import Writer
 from journal.segment import Segment
 from journal.witness import WitnessFile
-from projections import view as views
 from snapshots import snapshot
 from snapshots.store import Store
 
@@ -140,33 +139,6 @@ def _publish_before_sync(self: Publisher, seq: int) -> None:
 
 
 @contextmanager
-def _witness_after_rename() -> Iterator[None]:
-    """Rename the view first: a kill in between leaves bytes that no voucher names."""
-    write = Viewer.write_witness
-    made: list[Replacement] = []
-    prepare = views.prepare
-
-    def prepare_and_commit(*args: Any, **options: Any) -> Any:
-        ready = prepare(*args, **options)
-        ready.new.commit()
-        made.append(ready.new)
-        return ready
-
-    commit = Replacement.commit
-
-    def commit_once(self: Replacement) -> None:
-        if self not in made:
-            commit(self)
-
-    with (
-        mock.patch.object(views, "prepare", prepare_and_commit),
-        mock.patch.object(Replacement, "commit", commit_once),
-        mock.patch.object(Viewer, "write_witness", write),
-    ):
-        yield
-
-
-@contextmanager
 def _snapshots_of_what_is_not_synced() -> Iterator[None]:
     take = Snapshotter.take
 
@@ -269,7 +241,11 @@ MUTANTS = (
     Mutant(
         "view before the fsync", _replace(Publisher, "commit", _publish_before_sync), ("append",)
     ),
-    Mutant("witness after the view", _witness_after_rename, ("append",)),
+    Mutant(
+        "own older view taken for drift",
+        _replace(DriftKeeper, "_is_ours", lambda *_: False),
+        ("append",),
+    ),
     Mutant(
         "stat believed after a power cut",
         _replace(Core, "by_stat", property(lambda _: True)),

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from tests.faults import repairs
 from tests.faults.crash import MODELS, states
 from tests.faults.laws import Judge
 from tests.faults.quick import settings_parsed_once
@@ -31,13 +32,17 @@ def try_workload(workload: Workload, folder: Path, *, limit: int, seed: int = 0)
 
 def run(tier: Tier) -> Outcome:
     """Try all workloads."""
-    limit = LIMITS[tier] // (2 * len(WORKLOADS))
+    limit = LIMITS[tier] // (2 * (len(WORKLOADS) + 3))
     notes = []
     with settings_parsed_once():
         for workload in WORKLOADS:
             with memory_folder() as folder:
                 count = try_workload(workload, folder, limit=limit)
             notes.append((count, workload.name))
+        with memory_folder() as folder:
+            for subject in repairs.subjects(folder):
+                count = repairs.try_repair(subject, folder / "left", limit=limit)
+                notes.append((count, f"repair of {subject.name}"))
     total = sum(count for count, _ in notes)
     told = ", ".join(f"{name} {count:,}" for count, name in notes)
     return Outcome(total, notes=(f"models {', '.join(MODELS)}; states of each: {told}",))

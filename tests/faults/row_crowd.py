@@ -9,16 +9,20 @@ I2  No reader sees half an append, a torn view, a number that goes back, damage,
 I3  Readers take no lock and stop nobody; a killed process stops nobody either.
 """
 
+import os
 import random
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import journal
 from journal.engine import Engine
 from journal.event import Draft
+from tests.faults import diary
 from tests.faults.counting import make_journal
 from tests.faults.process import Process, Say
 from tests.faults.row import Outcome, Row, Tier, Violation
@@ -37,14 +41,16 @@ def run(tier: Tier) -> Outcome:
     writers, appends, readers = WRITERS[tier]
     with memory_folder() as folder:
         looked = write_together(folder / "together", writers, appends, readers)
+        lines = append_lines_beside(folder / "lines", writers // 2, appends // 4)
         kills, appended, looked_at = kill_beside(folder / "killed", KILLING_S[tier])
         threads, each = THREADS[tier]
         syncs = write_in_threads(folder / "threads", threads, each)
     return Outcome(
-        writers * appends + appended + threads * each,
+        writers * appends + lines + appended + threads * each,
         notes=(
             f"{writers} processes appended {appends} times each, all {writers * appends:,} there, "
             f"while {readers} readers looked {looked:,} times",
+            f"{writers // 2} processes and a stranger appended {lines:,} lines to one view of lines",
             f"a process was killed {kills} times beside one that appended {appended:,} times, and "
             f"one that opened, read and verified {looked_at:,} times",
             f"{threads} threads of one process appended {each} times each with {syncs:,} syncs",
@@ -91,11 +97,15 @@ def write_together(path: Path, writers: int, appends: int, readers: int) -> int:
     """Let writers count up together while readers look; return how often these looked."""
     make_journal(path, segment_bytes=8 << 10)
     done = path.parent / "done"
-    looking = [Process(_reading(path, done, fresh=n % 2 == 0)) for n in range(readers)]
-    writing = [Process(_writing(path, appends)) for _ in range(writers)]
-    told = Counter(int(line) for process in writing for line in process.join(600.0))
-    done.touch()
-    looked = sum(int(process.join()[-1]) for process in looking)
+    with ExitStack() as started:
+        looking = [
+            started.enter_context(Process(_reading(path, done, fresh=n % 2 == 0)))
+            for n in range(readers)
+        ]
+        writing = [started.enter_context(Process(_writing(path, appends))) for _ in range(writers)]
+        told = Counter(int(line) for process in writing for line in process.join(600.0))
+        done.touch()
+        looked = sum(int(process.join()[-1]) for process in looking)
     done.unlink()
     count = writers * appends
     if told != Counter(range(1, count + 1)):
@@ -109,7 +119,7 @@ def write_together(path: Path, writers: int, appends: int, readers: int) -> int:
     return looked
 
 
-def _writing(path: Path, appends: int) -> Any:
+def _writing(path: Path, appends: int) -> Callable[[Say], None]:
     def write(say: Say) -> None:
         done = 0
         while done < appends:
@@ -128,7 +138,7 @@ def _refuse(message: str) -> None:
         raise Violation(f"a false alarm: {message} (I2)")
 
 
-def _reading(path: Path, done: Path, *, fresh: bool) -> Any:
+def _reading(path: Path, done: Path, *, fresh: bool) -> Callable[[Say], None]:
     def read(say: Say) -> None:
         looks = number = 0
         kept = None if fresh else journal.open(path, read_only=True, on_message=_refuse)
@@ -163,6 +173,51 @@ def _look_at(engine: Engine, number: int) -> int:
     return number
 
 
+# --- lines ---------------------------------------------------------------------------------------
+
+
+def append_lines_beside(path: Path, writers: int, appends: int) -> int:
+    """Let writers append entries to a diary, whose view of lines a stranger appends to as well.
+
+    Returns how many lines there are; each has to stand there once, and once in the log.
+    """
+    journal.init(path, projection=diary.PROJECTION).close()
+    view = path / "diary.jsonl"
+    strange = [f"stranger {n}" for n in range(appends)]
+
+    def enter(number: int) -> Callable[[Say], None]:
+        def work(_: Say) -> None:
+            with journal.open(
+                path, projection=diary.PROJECTION, lock_timeout_s=_LOCK_TIMEOUT_S
+            ) as engine:
+                for n in range(appends):
+                    engine.append("entered", {"text": f"writer {number} entry {n}"})
+
+        return work
+
+    with ExitStack() as started:
+        working = [started.enter_context(Process(enter(number))) for number in range(writers)]
+        for text in strange:
+            with view.open("ab", buffering=0) as file:
+                file.write(journal.codec.encode_value({"text": text}) + b"\n")
+            time.sleep(0.002)
+        for process in working:
+            process.join(600.0)
+    due = Counter(strange)
+    due.update(f"writer {w} entry {n}" for w in range(writers) for n in range(appends))
+    with journal.open(path, projection=diary.PROJECTION) as engine:
+        engine.refresh()
+        logged = Counter(e.data["text"] for e in engine.events() if e.type == "entered")
+    shown = Counter(
+        journal.codec.decode_value(line)["text"] for line in view.read_bytes().splitlines()
+    )
+    for what, found in (("log", logged), ("view", shown)):
+        if found != due:
+            more, less = list(found - due), list(due - found)
+            raise Violation(f"the {what} has {more[:5]} too often and {less[:5]} too rarely (I1)")
+    return sum(due.values())
+
+
 # --- kills ---------------------------------------------------------------------------------------
 
 
@@ -175,19 +230,23 @@ def kill_beside(path: Path, for_s: float) -> tuple[int, int, int]:
     done = path.parent / "done"
     plan = random.Random(8)
     kills, told = 0, Counter[int]()
-    reader, kept = (Process(_reading(path, done, fresh=fresh)) for fresh in (True, False))
-    writer = Process(_writing(path, 10**9))
-    until = time.monotonic() + for_s
-    while time.monotonic() < until:
-        with Process(_writing(path, 10**9)) as victim:
-            victim.read_until(plan.choice((0, 1, 1, 5)))
-            time.sleep(plan.random() * 0.01)
-            told.update(int(line) for line in victim.kill())
-        kills += 1
-        writer.read()
-    told.update(int(line) for line in writer.kill())
-    done.touch()
-    looked = sum(int(process.join()[-1]) for process in (reader, kept))
+    with ExitStack() as started:
+        looking = [
+            started.enter_context(Process(_reading(path, done, fresh=fresh)))
+            for fresh in (True, False)
+        ]
+        writer = started.enter_context(Process(_writing(path, 10**9)))
+        until = time.monotonic() + for_s
+        while time.monotonic() < until:
+            with Process(_writing(path, 10**9)) as victim:
+                victim.read_until(plan.choice((0, 1, 1, 5)))
+                time.sleep(plan.random() * 0.01)
+                told.update(int(line) for line in victim.kill())
+            kills += 1
+            writer.read()
+        told.update(int(line) for line in writer.kill())
+        done.touch()
+        looked = sum(int(process.join()[-1]) for process in looking)
     done.unlink()
     with journal.open(path, lock_timeout_s=0.0, on_message=_refuse) as engine:
         count = check_numbers(engine)
@@ -206,6 +265,12 @@ def write_in_threads(path: Path, threads: int, appends: int) -> int:
     make_journal(path, segment_bytes=8 << 10)
     told: list[int] = []
     failed: list[BaseException] = []
+    syncs: list[int] = []
+    real = os.fdatasync
+
+    def sync(fd: int) -> None:
+        syncs.append(fd)
+        real(fd)
 
     def write(engine: Engine) -> None:
         try:
@@ -214,12 +279,14 @@ def write_in_threads(path: Path, threads: int, appends: int) -> int:
         except BaseException as error:  # noqa: BLE001 - raised again below
             failed.append(error)
 
-    with journal.open(path, lock_timeout_s=_LOCK_TIMEOUT_S) as one:
-        with journal.open(path, lock_timeout_s=_LOCK_TIMEOUT_S) as other:
-            engines = [one, other] if threads > 1 else [one]
+    os.fdatasync = sync
+    try:
+        with (
+            journal.open(path, lock_timeout_s=_LOCK_TIMEOUT_S) as one,
+            journal.open(path, lock_timeout_s=_LOCK_TIMEOUT_S) as other,
+        ):
             running = [
-                threading.Thread(target=write, args=(engines[n % len(engines)],))
-                for n in range(threads)
+                threading.Thread(target=write, args=((one, other)[n % 2],)) for n in range(threads)
             ]
             for thread in running:
                 thread.start()
@@ -230,11 +297,13 @@ def write_in_threads(path: Path, threads: int, appends: int) -> int:
             one.refresh()
             check_numbers(one, threads * appends)
             check_state(one.state, threads * appends, "the state")
+    finally:
+        os.fdatasync = real
     if Counter(told) != Counter(range(1, threads * appends + 1)):
         raise Violation("not each number was told to one thread (I1)")
     shown = journal.codec.decode_value((path / "state.json").read_bytes())
     check_state(shown, threads * appends, "the view after closing")
-    return 0
+    return len(syncs)
 
 
 ROW = Row(8, "writers and readers at once, and a third that is killed", run)

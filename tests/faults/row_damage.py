@@ -3,6 +3,7 @@
 segment    Damage to a promised event is refused to a writer, with the file and the offset of the
            first bad line, and the journal is unchanged; in a closed segment, which opening does
            not read, it is so as soon as it is read. Readers get every good event, and no other.
+           Without a witness what looks like the end that a crash leaves may be cut, and is kept.
 snapshot   Is passed over: states are right. `verify` names it, `rebuild` puts it back.
 view       Is written again, or is drift: then nothing is changed. The state is right.
 witness    Protects less, and no more is lost: everything is as the log has it.
@@ -17,14 +18,14 @@ from contextlib import closing
 import journal
 from journal import codec
 from journal.errors import Corrupt, Drift, JournalError
-from journal.event import Event
+from journal.event import RECOVERED, Event
 from tests.faults import healthy
 from tests.faults.damage import Damaged, common_prefix, damages
 from tests.faults.healthy import Healthy
 from tests.faults.laws import VIEW, plain
 from tests.faults.quick import settings_parsed_once
 from tests.faults.row import Outcome, Row, Tier, Violation
-from tests.faults.story import fixed_clock
+from tests.faults.story import FOLDER, fixed_clock
 from tests.faults.tree import differences, memory_folder, read_tree
 
 LIMITS = {"quick": 21_000, "full": 205_000}
@@ -81,18 +82,21 @@ def _segment(subject: Healthy, path: str, damaged: Damaged) -> bool:
     beyond = shared == len(whole)
     first_bad = shared if beyond else whole.rfind(b"\n", 0, shared) + 1
     # Behind the promised events the table of recovery decides: cut, or refused.
-    _read_damaged(subject, path, damaged, first_bad, beyond=beyond and is_last)
+    torn = is_last and (beyond or _may_be_torn(subject, damaged.data, first_bad))
+    _read_damaged(subject, path, damaged, first_bad, torn=torn)
     try:
         with closing(journal.open(subject.folder, clock=fixed_clock)) as engine:
+            reached = subject.last_seq
             if not is_last:
                 _must_be_found(subject, path, first_bad, lambda: list(engine.events()))
-            elif not beyond:
+            elif not beyond and not _may_be_torn(subject, damaged.data, first_bad):
                 raise Violation(f"opened for writing; byte {first_bad} is not what was written")
-            elif [healthy.tell(event) for event in engine.events()][: subject.last_seq] != [
-                *subject.events.values()
-            ]:
-                raise Violation("events are not those that were promised")
-            if plain(engine.state) != subject.states[subject.last_seq]:
+            else:
+                reached = _must_begin_alike(subject, engine)
+                _must_be_kept(subject, damaged)
+                if beyond and reached != subject.last_seq:
+                    raise Violation(f"promised events are gone: {reached} are left")
+            if plain(engine.state) != subject.states[reached]:
                 raise Violation(f"the state is wrong: {engine.state}")
         return True
     except Corrupt as error:
@@ -102,7 +106,7 @@ def _segment(subject: Healthy, path: str, damaged: Damaged) -> bool:
 
 
 def _read_damaged(
-    subject: Healthy, path: str, damaged: Damaged, first_bad: int, *, beyond: bool
+    subject: Healthy, path: str, damaged: Damaged, first_bad: int, *, torn: bool
 ) -> None:
     events: list[Event] = []
     with journal.open(subject.folder, read_only=True) as engine:
@@ -112,7 +116,7 @@ def _read_damaged(
         except Corrupt as error:
             told = True
             _must_name(subject, path, first_bad, error)
-        if not told and not beyond:
+        if not told and not torn:
             raise Violation("a reader is told of no damage")
         verified = engine.verify() if damaged.at % 7 == 0 else None
     got = {event.seq: healthy.tell(event) for event in events}
@@ -120,11 +124,38 @@ def _read_damaged(
         raise Violation(f"a reader gets seqs {list(got)}")
     if wrong := [seq for seq in got if subject.events.get(seq) != got[seq]]:
         raise Violation(f"a reader gets other events than were written: {wrong}")
-    if missing := _good(subject, path, damaged.data) - set(got):
+    if not torn and (missing := _good(subject, path, damaged.data) - set(got)):
         raise Violation(f"good events that a reader does not get: {sorted(missing)}")
     _must_be_unchanged(subject, path, damaged)
-    if verified is not None and verified.ok == told:
+    # Without a witness a view ahead of a log that was cut is a problem of the view.
+    bare = f"{FOLDER}/witness.json" not in subject.tree
+    if verified is not None and verified.ok == told and not (bare and not told):
         raise Violation(f"verify: {verified.problems}")
+
+
+def _may_be_torn(subject: Healthy, data: bytes, first_bad: int) -> bool:
+    """Say whether nothing shows that the bytes from here on were on disk before."""
+    if f"{FOLDER}/witness.json" in subject.tree:
+        return False
+    line, *rest = data[first_bad:].split(b"\n")
+    return not rest or b"\0" in line or not b"".join(rest).strip()
+
+
+def _must_begin_alike(subject: Healthy, engine: journal.Engine) -> int:
+    """Return how many of the promised events are there, before a `journal.recovered`."""
+    true = list(subject.events.values())
+    got = [healthy.tell(event) for event in engine.events() if event.type != RECOVERED]
+    if got != true[: len(got)]:
+        raise Violation("events are not those that were promised")
+    return len(got)
+
+
+def _must_be_kept(subject: Healthy, damaged: Damaged) -> None:
+    """Check that what was cut off lies in quarantine."""
+    tree = read_tree(str(subject.root))
+    torn = [file.data for name, file in tree.items() if file and name.endswith(".torn")]
+    if torn and not damaged.data.endswith(torn[0]):
+        raise Violation("other bytes are kept than were cut off")
 
 
 def _good(subject: Healthy, path: str, data: bytes) -> set[int]:
@@ -269,8 +300,10 @@ def run(tier: Tier) -> Outcome:
             healthy.make(
                 folder / "several", appends=APPENDS[tier], segment_bytes=SEGMENT_BYTES[tier]
             ),
+            healthy.make(folder / "no-witness", appends=APPENDS[tier]).without_witness(),
         ]
         files = [(subject, path) for subject in subjects for path in subject.files()]
+        files = [(subject, path) for subject, path in files if _matters(subject, path)]
         for subject, path in files:
             kind = kind_of(path)
             alike = sum(kind_of(other) == kind for _, other in files)
@@ -278,6 +311,11 @@ def run(tier: Tier) -> Outcome:
             counts[kind] = counts.get(kind, 0) + try_file(subject, path, limit=limit)
     told = ", ".join(f"{kind} {count:,}" for kind, count in counts.items())
     return Outcome(sum(counts.values()), notes=(f"damages of each sort of file: {told}",))
+
+
+def _matters(subject: Healthy, path: str) -> bool:
+    """Say whether a file is tried: without a witness only the log differs."""
+    return f"{FOLDER}/witness.json" in subject.tree or kind_of(path) == "segment"
 
 
 ROW = Row(2, "damage at every byte", run)

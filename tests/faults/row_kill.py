@@ -1,23 +1,30 @@
 """Row 5: a writer is killed at random moments, again and again, and the next one goes on.
 
+It is also killed at each system call of a shorter run, before it and in the middle of a write.
 Laws, after every kill: those of `tests.faults.counting`; the lock is free at once; opening needs
 no hand and says no drift; nothing temporary is left behind; the view shows the log.
 """
 
 import random
+import shutil
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import journal
+from journal.config import Durability
 from tests.faults.counting import Habits, Tally, count_on, make_journal
+from tests.faults.faultpoint import KILLED, KILLED_HALFWAY, FaultPoint
 from tests.faults.process import Process, Say
 from tests.faults.row import Outcome, Row, Tier, Violation
 from tests.faults.tree import memory_folder
 
 KILLS = {"quick": 200, "full": 5000}
 KILLS_PER_JOURNAL = 50
-_DURABILITIES = ("always", "batch", "os")
+_APPENDS = 14
+_DURABILITIES: tuple[Durability, ...] = ("always", "batch", "os")
 
 
 class Reopened(NamedTuple):
@@ -40,12 +47,14 @@ def run(tier: Tier) -> Outcome:
             reopened += found
             numbers += tally.found
             extra += tally.extra
+        at_calls = kill_at_each_call(folder / "calls")
         measured = _measure(folder / "long")
     slowest = max(reopened)
     torn = sum(one.torn for one in reopened)
     return Outcome(
-        kills,
+        kills + at_calls,
         notes=(
+            f"{kills:,} kills at random moments, {at_calls} at each system call of a run",
             f"{numbers:,} numbers counted, {extra} of them in the log without an answer, "
             f"{torn} torn tails; slowest opening {slowest.elapsed_s * 1000:.0f} ms "
             f"over {slowest.events:,} events",
@@ -72,6 +81,47 @@ def kill_often(path: Path, kills: int, plan: random.Random) -> tuple[Tally, list
         if not report.ok:
             raise Violation(f"after {kills} kills verify finds {report.problems}")
     return tally, reopened
+
+
+def kill_at_each_call(folder: Path) -> int:
+    """Kill a writer at each of its system calls; return how many kills that were."""
+    habits = Habits(seed=1, pad_bytes=300)
+
+    def prepare(name: str) -> Path:
+        path = folder / name
+        make_journal(path, segment_bytes=1500)
+        return path
+
+    path = prepare("whole")
+    with FaultPoint(path) as point:
+        count_on(path, habits, lambda _: None, appends=_APPENDS)
+    kills = [(number, KILLED) for number in range(1, len(point.calls) + 1)]
+    kills += [
+        (number, KILLED_HALFWAY)
+        for number, call in enumerate(point.calls, 1)
+        if call.name in ("pwrite", "write")
+    ]
+    for number, how in kills:
+        path = prepare(f"{number}{how}")
+        with Process(_killed_at(path, habits, number, how)) as writer:
+            writer.read_until(sys.maxsize)
+            tally = Tally()
+            tally.hear(writer.kill())
+        try:
+            _reopen(path, tally)
+        except (Violation, journal.JournalError, OSError) as error:
+            call = point.calls[number - 1]
+            raise Violation(f"killed at call {number} ({call.name} {call.path}): {error}") from error
+        shutil.rmtree(path)
+    return len(kills)
+
+
+def _killed_at(path: Path, habits: Habits, number: int, how: int) -> Callable[[Say], None]:
+    def count(say: Say) -> None:
+        with FaultPoint(path, {number: how}):
+            count_on(path, habits, say, appends=_APPENDS)
+
+    return count
 
 
 def _reopen(path: Path, tally: Tally) -> Reopened:

@@ -17,15 +17,14 @@ from tests.faults.row_damage import kind_of, try_file
 from tests.faults.tree import memory_folder
 from tests.faults.workloads import WORKLOADS
 
-_STATES = 3_000
 _DAMAGES = 2_000
 
 
-def catch(mutant: Mutant, folder: Path) -> str:
+def catch(mutant: Mutant, folder: Path, *, states: int = 3_000) -> str:
     """Switch a bug on and return what caught it; raises `Violation` where nothing did."""
     for number, where in enumerate(mutant.where):
         try:
-            _try(mutant, where, folder / str(number))
+            _try(mutant, where, folder / str(number), states)
         except Violation as caught:
             if isinstance(caught.__cause__, TypeError | AttributeError | NameError):
                 raise
@@ -35,18 +34,19 @@ def catch(mutant: Mutant, folder: Path) -> str:
     raise Violation(f"mutant {mutant.name!r} is caught by nothing in {', '.join(mutant.where)}")
 
 
-def _try(mutant: Mutant, where: str, folder: Path) -> None:
+def _try(mutant: Mutant, where: str, folder: Path, states: int) -> None:
     folder.mkdir()
     if where.startswith("damage: "):
-        subject = healthy.make(folder / "made", segment_bytes=900)
+        whole = healthy.make(folder / "whole", segment_bytes=900)
+        bare = healthy.make(folder / "bare").without_witness()
         with mutant.patch():
-            for path in subject.files():
+            for subject, path in [(s, path) for s in (bare, whole) for path in s.files()]:
                 if kind_of(path) == where.removeprefix("damage: "):
                     try_file(subject, path, limit=_DAMAGES)
         return
     (workload,) = (workload for workload in WORKLOADS if workload.name == where)
     with mutant.patch():
-        try_workload(workload, folder, limit=_STATES)
+        try_workload(workload, folder, limit=states)
 
 
 def _law_of(caught: Violation, where: str) -> str:

@@ -70,7 +70,8 @@ def _one_batch(script: Script) -> None:
     script.kill(engine)
 
 
-def _workloads() -> Iterator[Workload]:
+def workloads() -> Iterator[Workload]:
+    """Yield the shapes of appends, in the modes that leave them unsynced."""
     for mode in ("os", "batch"):
         for then in (_single, _batches, _long_lines, _in_turn, _again_and_again, _one_batch):
             name = f"{then.__name__.strip('_').replace('_', ' ')}, mode {mode}"
@@ -148,7 +149,7 @@ def run(tier: Tier) -> Outcome:
     """Try all orders, and all whole files."""
     notes, total = [], 0
     with settings_parsed_once():
-        for workload in _workloads():
+        for workload in workloads():
             with memory_folder() as folder:
                 story = tell(workload, folder / "told")
                 count = try_orders(

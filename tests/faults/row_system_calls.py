@@ -1,7 +1,8 @@
 """Row 4: each system call of a journal's life fails once, with each errno, and writes are short.
 
 The laws are those of `tests.faults.life`. The full tier lets two calls fail, too: the second one
-soon after the first, where the first is being dealt with, or anywhere.
+soon after the first, where the first is being dealt with, or anywhere. Some faults come from
+outside, from the C library of a process of its own.
 """
 
 import errno
@@ -11,13 +12,14 @@ from pathlib import Path
 
 from projections.document.projection import PROJECTION as DOCUMENT
 from projections.projection import Projection
-from tests.faults import diary
+from tests.faults import diary, shimmed
 from tests.faults.faultpoint import ERRNOS, Call
 from tests.faults.life import Life
 from tests.faults.row import Outcome, Row, Tier, Violation
 from tests.faults.tree import clear, memory_folder
 
 PROJECTIONS = (DOCUMENT, diary.PROJECTION)
+FROM_OUTSIDE = {"quick": 2, "full": 1000}
 PAIRS = {"quick": 400, "full": 60_000}
 _NEAR_CALLS = 10
 
@@ -31,12 +33,19 @@ def run(tier: Tier) -> Outcome:
             singles = list(single_faults(calls))
             pairs = list(pair_faults(calls, PAIRS[tier] // len(PROJECTIONS), random.Random(4)))
             for faults in singles + pairs:
-                live(folder, projection, faults, calls)
+                live(folder, projection, faults)
             count += len(singles) + len(pairs)
             notes.append(
                 f"a life with projection {projection.name} has {len(calls)} system calls: "
                 f"{len(singles):,} single faults, {len(pairs):,} pairs"
             )
+        library = shimmed.build(folder)
+        if library is None:
+            notes.append("from outside the process: skipped, there is no C compiler")
+        else:
+            found = shimmed.fail_from_outside(folder, library, FROM_OUTSIDE[tier])
+            notes.append(f"{found} single faults from outside the process, by its C library")
+            count += found
     return Outcome(count, notes=tuple(notes))
 
 
@@ -48,18 +57,16 @@ def list_calls(folder: Path, projection: Projection) -> list[Call]:
     return life.point.calls
 
 
-def live(folder: Path, projection: Projection, faults: dict[int, int], calls: list[Call]) -> None:
-    """Live once with faults; a violation says which call they met."""
+def live(folder: Path, projection: Projection, faults: dict[int, int]) -> None:
+    """Live once with faults; a violation says which calls they met."""
     clear(str(folder))
+    life = Life(folder, projection, faults)
     try:
-        Life(folder, projection, faults).run()
+        life.run()
     except Exception as error:
-        met = [
-            f"call {number} ({calls[number - 1].name} {calls[number - 1].path}) -> "
-            f"{errno.errorcode.get(fault, 'short')}"
-            for number, fault in faults.items()
-        ]
-        raise Violation(f"{projection.name}: {', '.join(met)}: {error}") from error
+        met = ", ".join(f"{call.name} {call.path}" for call in life.point.hit)
+        how = {n: errno.errorcode.get(fault, "short") for n, fault in faults.items()}
+        raise Violation(f"{projection.name}: faults {how} met {met}: {error}") from error
 
 
 def single_faults(calls: list[Call]) -> Iterator[dict[int, int]]:

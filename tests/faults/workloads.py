@@ -7,10 +7,12 @@ import contextlib
 from typing import Any
 from unittest import mock
 
+from journal import durable
 from journal.config import SnapshotsConfig, ViewsConfig
 from journal.errors import Locked
 from projections.document import importing
 from projections.document.version import Version
+from tests.faults.lines_projection import PROJECTION
 from tests.faults.story import Append, Script, Workload
 
 
@@ -193,6 +195,27 @@ def _recover(script: Script) -> None:
     script.close(engine)
 
 
+def _lose_the_end(script: Script) -> None:
+    """Leave what a power cut may in mode os: the view shows events that the log has lost."""
+    make_and_append(script)
+    log = script.folder / "log" / "00000000000000000001.jsonl"
+    kept = log.stat().st_size
+    engine = script.open()
+    for _ in range(2):
+        script.append(engine)
+        script.foreign.append(script.state)
+    script.kill(engine)
+    del script.appends[3:]
+    script.note(issued=3)
+    with log.open("r+b") as file:
+        file.truncate(kept + 10)
+
+
+def _recover_after_a_boot(script: Script) -> None:
+    with mock.patch.object(durable, "boot_id", return_value="the second boot"):
+        _recover(script)
+
+
 def _leave_a_closed_segment(script: Script) -> None:
     make_and_append(script)
     last = sorted((script.folder / "log").glob("*.jsonl"))[-1]
@@ -289,6 +312,8 @@ _SMALL: dict[str, Any] = {"segment_bytes": 700}
 _OFTEN: dict[str, Any] = {"snapshots": SnapshotsConfig(log_ratio=0.1, min_bytes=1, keep=3)}
 _SELDOM: dict[str, Any] = {"views": ViewsConfig(every_ms=60_000)}
 _OS: dict[str, Any] = {"durability": "os"}
+# Not in mode os: a line of a lost event cannot be told from somebody else's, and is adopted.
+_LINES: dict[str, Any] = {"projection": PROJECTION}
 
 WORKLOADS = (
     Workload("append", make_and_append, _appends),
@@ -303,11 +328,14 @@ WORKLOADS = (
     Workload("view adopted", make_and_append, _adopt),
     Workload("restore", make_and_append, _restore),
     Workload("rebuild", make_and_append, _rebuild),
+    Workload("view of lines", make_and_append, _flushes, _LINES),
+    Workload("view of lines, killed", make_and_append, _killed, _LINES),
     Workload("first start", lambda script: None, _first_start),
     Workload("fork", make_and_append, _fork, _SMALL),
     Workload("import", Script.make, _import),
     Workload("recovery of a torn tail and a broken view", _leave_a_mess, _recover),
     Workload("recovery of a rotation cut off", _leave_a_closed_segment, _recover),
+    Workload("recovery of a view ahead of the log", _lose_the_end, _recover_after_a_boot, _OS),
     Workload("mode os", make_and_append, _flushes, _OS),
     Workload("mode os, rotation", make_and_append, _flushes, {**_OS, **_SMALL}),
     Workload("mode os, snapshots", make_and_append, _flushes, {**_OS, **_OFTEN}),

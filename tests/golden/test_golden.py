@@ -1,7 +1,8 @@
-"""Golden bytes of each format: what a version of this format wrote once, today's code reads and writes.
+"""Golden bytes of each format: what was written once is read, and written, by today's code.
 
     format-1/        a journal with every member of a line and every kind of file
     format-1.json    what it says: states, head, verify
+    format-1-repaired/, .json    a journal with lost events and the repair that wrote them down
     format-2/        a journal of a format that this version does not know
 
 The folders are never edited. A change of the format gets a new number, a folder of its own beside
@@ -20,15 +21,17 @@ from unittest import mock
 import pytest
 
 import journal
-from journal.engine import Engine
-from journal.errors import UnsupportedFormat
+from journal.engine import Engine, repairing
+from journal.errors import Corrupt, UnsupportedFormat
 from journal.event import Draft, time_to_ms
+from projections import catalog
 from projections.document.projection import PROJECTION
 from projections.projection import Projection
 
 HERE = Path(__file__).parent
 GOLDEN = HERE / "format-1"
 EXPECTED = HERE / "format-1.json"
+REPAIRED = HERE / "format-1-repaired"
 NEWER = HERE / "format-2"
 ID = "5f0c6e2b9d4a4c0f8a1b2c3d4e5f6071"
 
@@ -85,7 +88,9 @@ def _append_values(engine: Engine, clock: Clock) -> None:
     """Each event of the projection, and values that writers are known to change."""
     clock.time = "10:00:01"
     engine.append("set", {"path": "/phase", "value": "plan"}, actor="planner", id="k-1")
-    engine.append("set", {"path": "/floats", "value": [0.1, 1.0, -0.0, 1e16, 1e-7, 5e-324]}, cause=2)
+    engine.append(
+        "set", {"path": "/floats", "value": [0.1, 1.0, -0.0, 1e16, 1e-7, 5e-324]}, cause=2
+    )
     clock.time = "09:59:59"  # A clock that goes back.
     engine.append("set", {"path": "/integers", "value": [2**53 + 1, 2**64 - 1, -(2**63)]})
     clock.time = "10:00:02"
@@ -130,6 +135,28 @@ def _fixed_id() -> Any:
     return mock.patch.object(secrets, "token_hex", lambda size: ID if size == 16 else real(size))
 
 
+def generate_repaired(path: Path) -> None:
+    """Make the golden journal that was repaired; how a repair words things may change."""
+    clock = Clock()
+    clock.time = "10:00:00"
+    options: dict[str, Any] = {"projection": FROZEN, "clock": clock}
+    with _fixed_id(), journal.init(path, **options) as engine:
+        for number in range(2, 9):
+            engine.append("set", {"path": "/k", "value": number})
+    log = path / "log" / "00000000000000000001.jsonl"
+    lines = log.read_bytes().splitlines(keepends=True)
+    lines[3] = lines[3][:30] + b"\n"
+    log.write_bytes(b"".join(lines))
+    with (
+        mock.patch.object(repairing, "now_ms", clock),
+        mock.patch.object(catalog, "find", return_value=FROZEN),
+    ):
+        repairing.repair(path)
+    clock.time = "11:00:00"
+    with journal.open(path, **options) as engine:
+        engine.append("set", {"path": "/after", "value": True})
+
+
 def describe(path: Path) -> dict[str, Any]:
     """Return what a journal says: what must be the same for ever."""
     with journal.open(path, read_only=True, projection=FROZEN) as engine:
@@ -139,11 +166,18 @@ def describe(path: Path) -> dict[str, Any]:
             "head": {"seq": head.seq, "segment": head.segment, "sha256": head.sha256},
             "types": [event.type for event in engine.events()],
             "times": [event.time for event in engine.events()],
-            "states": [engine.state_at(seq) for seq in range(head.seq + 1)],
+            "states": [_state_at(engine, seq) for seq in range(head.seq + 1)],
             "checkpoints": [[each.seq, each.type, each.trigger] for each in engine.snapshots()],
             "problems": [problem.message for problem in report.problems],
             "segments": report.segments,
         }
+
+
+def _state_at(engine: Engine, seq: int) -> Any:
+    try:
+        return engine.state_at(seq)
+    except Corrupt:
+        return "Corrupt"
 
 
 def contents(path: Path) -> dict[str, bytes]:
@@ -170,7 +204,18 @@ def test_golden_journal_says_today_what_it_said_when_it_was_written(golden: Path
 
 def test_golden_journal_has_every_member_of_a_line(golden: Path) -> None:
     log = b"".join(path.read_bytes() for path in sorted(golden.glob("log/*.jsonl")))
-    for member in ("seq", "time", "type", "actor", "data", "id", "cause", "part", "unsynced", "crc"):
+    for member in (
+        "seq",
+        "time",
+        "type",
+        "actor",
+        "data",
+        "id",
+        "cause",
+        "part",
+        "unsynced",
+        "crc",
+    ):
         assert b'"%b":' % member.encode() in log, member
     for name in ("created", "rotated", "recovered", "checkpoint", "adopted", "restored"):
         assert b'"type":"journal.%b"' % name.encode() in log, name
@@ -218,6 +263,19 @@ def test_golden_views_and_checkpoints_are_rebuilt_byte_for_byte(golden: Path) ->
     assert {name: rebuilt[name] for name in kept} == {name: wanted[name] for name in kept}
 
 
+def test_golden_repaired_journal_says_today_what_it_said_and_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "repaired"
+    shutil.copytree(REPAIRED, path)
+    found, wanted = describe(path), json.loads(REPAIRED.with_suffix(".json").read_text())
+    assert json.loads(json.dumps(found)) == wanted
+    assert "journal.lost" in found["types"]
+    assert "journal.repaired" in found["types"]
+    assert found["states"][3:6] == [{"k": 3}, "Corrupt", "Corrupt"]
+    with journal.open(path, projection=FROZEN) as engine:
+        engine.append("set", {"path": "/more", "value": 1})
+        assert engine.verify().ok
+
+
 @pytest.mark.parametrize("read_only", [True, False])
 @pytest.mark.parametrize("settings", [True, False], ids=["settings say 2", "only the log says 2"])
 def test_journal_of_format_2_is_refused_by_name_and_left_alone(
@@ -253,10 +311,12 @@ def make_newer(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    if not GOLDEN.exists():
-        generate(GOLDEN)
-        for name in DERIVED:
-            os.unlink(GOLDEN / name)
-        EXPECTED.write_text(json.dumps(describe(GOLDEN), indent=1, ensure_ascii=True) + "\n")
+    for folder, make in ((GOLDEN, generate), (REPAIRED, generate_repaired)):
+        if not folder.exists():
+            make(folder)
+            for name in DERIVED:
+                os.unlink(folder / name)
+            text = json.dumps(describe(folder), indent=1, ensure_ascii=True)
+            folder.with_suffix(".json").write_text(text + "\n")
     if not NEWER.exists():
         make_newer(NEWER)

@@ -94,7 +94,7 @@ def test_event_changes_the_state_as_its_name_says(
         (("remove", {"path": "/b"}), 'no member "b"'),
         (("remove", {"path": ""}), "the whole value cannot be removed"),
         (("merge", {}), "patch"),
-        (("patch", {"patch": [{"op": "replace", "path": "/b", "value": 1}]}), "operations[0]"),
+        (("patch", {"patch": [{"op": "replace", "path": "/b", "value": 1}]}), "data.patch[0]"),
         (("patch", {"patch": {"op": "remove"}}), "patch"),
         (("imported", VERSION), "exactly one of"),
         (("imported", {**VERSION, "patch": [], "deleted": True}), "exactly one of"),

@@ -22,44 +22,50 @@ def add_to(app: typer.Typer) -> None:
         "journal agloop hook session-start < client.json",
         """echo '{"cwd": "/srv/shop", "stop_hook_active": false}' | journal agloop hook stop""",
     )
-    # An unknown option is for us to tell, and no reason to keep the client from its work (I1).
-    app.registered_commands[-1].context_settings = {
-        "ignore_unknown_options": True,
-        "allow_extra_args": True,
-    }
+    # What is typed is for us to judge, and no reason to keep the client from its work (I1).
+    app.registered_commands[-1].context_settings = {"ignore_unknown_options": True}
 
 
 def hook(
-    context: typer.Context,
-    name: Annotated[
-        str,
+    words: Annotated[
+        list[str] | None,
         typer.Argument(
-            metavar="NAME",
+            metavar="NAME [--agent AGENT]",
             help="session-start, pre-compact, stop, subagent-start, subagent-stop or user-prompt.",
             show_default=False,
         ),
-    ] = "",
-    agent: Annotated[
-        str, typer.Option("--agent", metavar="NAME", help="Who does it.", show_default="the hook")
-    ] = "",
+    ] = None,
 ) -> None:
     """Run a hook on the client's JSON on stdin.
 
     The loop is the .agloop/ under its "cwd", else its "workspaceFolder", else here; where there
     is none nothing happens. `stop` blocks (exit 2, the reason on stderr) while a task is not done.
+    AGENT stands for the hook's name in the log.
     """
     from projections.agloop import hooks
 
-    if context.args:
-        output.say_error(f"hook {name}: unknown: {' '.join(context.args)}; nothing was done")
+    name, agent, rest = _read(list(words or ()))
+    if rest:
+        output.say_error(f"hook {name}: unknown: {' '.join(rest)}; nothing was done")
         return
     answer = hooks.run(name, _read_stdin(), here=Path.cwd(), agent=agent)
-    for words in answer.said:
-        output.say(words)
+    for said in answer.said:
+        output.say(said)
     if answer.out:
         output.put(answer.out)
     if answer.exit_code:
         raise typer.Exit(answer.exit_code)
+
+
+def _read(words: list[str]) -> tuple[str, str, list[str]]:
+    """Return the name, the agent, and what is neither."""
+    agent = ""
+    if "--agent" in words[:-1]:
+        at = words.index("--agent")
+        agent = words[at + 1]
+        words = words[:at] + words[at + 2 :]
+    name, rest = (words[0], words[1:]) if words else ("", [])
+    return name, agent, rest
 
 
 def _read_stdin() -> bytes:

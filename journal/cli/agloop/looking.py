@@ -61,13 +61,13 @@ def _look(folder: str | None) -> "Standing":
         output.say(f"{place}: no journal yet; the first change takes the folder over")
         return standing.stand_untaken(place)
     with AgLoop.open(place, read_only=True, on_message=output.say) as loop:
-        found = standing.stand(loop)
+        found = loop.status()
         if not standing.needs_mending(loop):
             return found
     try:
         with AgLoop.open(place, on_message=output.say) as loop:
             loop.settle_plan()
-            return standing.stand(loop)
+            return loop.status()
     except Drift as error:
         output.say_error(str(error))
         return found

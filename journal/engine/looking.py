@@ -1,0 +1,85 @@
+"""The views as they stand, for a report: what each is, why, and what helps.
+
+    healthy      the log's newest state, or its lines
+    behind       an older one; the next append brings it up to date
+    reformatted  the newest state in other bytes; the next append writes it anew
+    missing, broken, changed, unreadable         see `journal.engine.drift`
+
+I1  It looks only: nothing is locked, written or said.
+"""
+
+import contextlib
+from typing import Any
+
+from journal.engine.core import Core
+from journal.engine.drift import DriftKeeper
+from journal.engine.reports import ViewStatus
+from journal.engine.viewing import Viewer
+from journal.errors import Corrupt, Drift, JournalError, ProjectionError
+from projections import view as views
+from projections.patch import equal
+from projections.projection import DocumentView, LinesView, View
+
+_REBUILD = "`journal rebuild` puts it back as the log has it"
+_ADOPT = f"`journal adopt` records the difference as an event; {_REBUILD}"
+_FOLDER = "Move it away: the view is written in its place at the next opening."
+_REFORMATTED = "the next append writes it anew, and these bytes are kept in quarantine/"
+
+
+def look_at_views(core: Core, viewer: Viewer, drift: DriftKeeper) -> list[ViewStatus]:
+    """Return what each view of the projection is."""
+    state, known = None, False
+    with contextlib.suppress(Corrupt), core.using():  # what is damaged is said elsewhere
+        state, known = core.fresh().state, True
+    found: list[ViewStatus] = []
+    for view in core.projection.views:
+        path = core.path / core.config.views.files.get(view.name, view.file)
+        try:
+            found.append(_look(core, viewer, drift, view, state, known=known))
+        except IsADirectoryError:
+            found.append(_unreadable(view, str(path), "it is a folder", _FOLDER))
+        except Drift as error:
+            found.append(_unreadable(view, str(path), error.why, error.advice))
+        except JournalError as error:
+            found.append(_unreadable(view, str(path), error.message, error.advice))
+        except OSError as error:
+            found.append(_unreadable(view, str(path), error.strerror or str(error)))
+    return found
+
+
+def _unreadable(view: View, path: str, why: str, advice: str = "") -> ViewStatus:
+    return ViewStatus(name=view.name, path=path, status="unreadable", why=why, advice=advice)
+
+
+def _look(
+    core: Core, viewer: Viewer, drift: DriftKeeper, view: View, state: Any, *, known: bool
+) -> ViewStatus:
+    witness = core.read_witness()
+    place = views.place_of(core.path, view, core.config.views)
+    look = views.look_at_lines if isinstance(view, LinesView) else views.look
+    seen = look(place, witness.views.get(view.name), by_stat=witness.is_of_this_boot)
+    seq = None if seen.voucher is None else seen.voucher.seq
+    status, why, advice = {"ours": "healthy", "foreign": "changed"}.get(seen.status, seen.status), "", ""
+    if seq is not None and seq < core.history.tail.seq:
+        status = "behind"
+    elif status in ("missing", "broken"):
+        why, advice = seen.why, _REBUILD
+    elif status == "changed":
+        why, advice = seen.why, _ADOPT
+        if isinstance(view, DocumentView) and known:
+            with contextlib.suppress(ProjectionError):
+                status, why, advice = _compare(viewer, drift, place, seen, state)
+    return ViewStatus(
+        name=view.name, path=str(place.path), status=status, seq=seq, why=why, advice=advice
+    )
+
+
+def _compare(
+    viewer: Viewer, drift: DriftKeeper, place: views.Place, seen: views.Found, state: Any
+) -> tuple[str, str, str]:
+    """Tell bytes that nobody vouches for from the log's; raises `Drift` where they do not read."""
+    if viewer.render(state).get(place.name) == seen.data:
+        return "healthy", "", ""
+    if equal(drift.read(place, seen), state):
+        return "reformatted", "it has the log's data in other bytes", _REFORMATTED
+    return "changed", seen.why, _ADOPT

@@ -1,0 +1,43 @@
+"""Reading `log.json` as its users do: line by line, what is no entry passed over."""
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from journal import durable
+from projections.agloop.shape import is_object
+
+Entry = dict[str, Any]
+
+
+def read(path: Path) -> list[Entry]:
+    """Return the entries of a log, oldest first; none where there is no file."""
+    try:
+        data = durable.read_file(path.resolve())
+    except FileNotFoundError:
+        return []
+    found: list[Entry] = []
+    for line in data.split(b"\n"):
+        if not line.strip():
+            continue
+        try:
+            value = orjson.loads(line)
+        except ValueError:
+            continue
+        if is_object(value):
+            found.append(value)
+    return found
+
+
+def select(
+    found: list[Entry], *, newest: int | None = None, agent: str = "", action: str = ""
+) -> list[Entry]:
+    """Return the entries of an agent, of an action, and of these only the newest so many."""
+    chosen = [
+        entry
+        for entry in found
+        if (not agent or entry.get("agent") == agent)
+        and (not action or entry.get("action") == action)
+    ]
+    return chosen if newest is None else chosen[max(0, len(chosen) - newest) :]
