@@ -75,7 +75,11 @@ APPLY: dict[type[Any], Any] = {
     TaskRenamed: rename_task,
     TaskRetried: retry_task,
 }
-NAMES: dict[type[Any], str] = {TaskChanged: "task_changed", TaskRenamed: "task_renamed", TaskRetried: "task_retried"}
+NAMES: dict[type[Any], str] = {
+    TaskChanged: "task_changed",
+    TaskRenamed: "task_renamed",
+    TaskRetried: "task_retried",
+}
 BY_NAME = {name: APPLY[event] for event, name in NAMES.items()}
 TaskEvent = TaskChanged | TaskRenamed | TaskRetried
 

@@ -15,6 +15,7 @@ It opens no file; `journal.segment` does.
 """
 
 import hashlib
+import math
 import re
 import zlib
 from collections.abc import Iterable
@@ -104,13 +105,15 @@ def find_unfit(value: Any, what: str) -> tuple[str, str] | None:
                 if not -(2**63) <= item < 2**64:
                     return key, f"integer {_short(item)} is outside -2^63 … 2^64-1"
             case float():
-                if item != item or item in (float("inf"), float("-inf")):
+                if not math.isfinite(item):
                     return key, f"{item} is not a JSON number"
             case str():
                 if (why := _text_fault(item)) is not None:
                     return key, why
             case list():
-                stack.extend((f"{key}[{i}]", item[i], depth + 1) for i in reversed(range(len(item))))
+                stack.extend(
+                    (f"{key}[{i}]", item[i], depth + 1) for i in reversed(range(len(item)))
+                )
             case dict():
                 for name in item:
                     if not isinstance(name, str):
@@ -162,7 +165,7 @@ def encode_state(state: Any) -> bytes:
 
 
 def encode_sorted(value: Any) -> bytes:
-    """Write a JSON value with sorted keys, so that equal values, and only those, give equal bytes."""
+    """Write a JSON value with sorted keys: equal values, and only those, give equal bytes."""
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
@@ -189,7 +192,7 @@ def encode_body(event: Event, data: bytes) -> bytes:
     )
 
 
-def body(
+def body(  # noqa: PLR0917 - the members of a line, in their order
     seq: int,
     time: str,
     event_type: str,

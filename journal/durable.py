@@ -137,7 +137,7 @@ def make_folder(path: str | os.PathLike[str], *, mode: int = PRIVATE_FOLDER) -> 
 
 
 def write_at(fd: int, data: bytes | memoryview, offset: int) -> None:
-    """Write all of `data` at `offset`; a short write is continued until the kernel says why (I4)."""
+    """Write all of `data` at `offset`; a short write goes on until the kernel says why (I4)."""
     written = os.pwrite(fd, data, offset)
     if written == len(data):
         return

@@ -12,7 +12,7 @@ import functools
 import re
 import time as clock
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -150,4 +150,4 @@ _AGO = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _UNIT_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
-_MILLISECOND = datetime(1970, 1, 1, 0, 0, 0, 1000) - datetime(1970, 1, 1)
+_MILLISECOND = timedelta(milliseconds=1)

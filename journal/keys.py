@@ -59,7 +59,9 @@ class Keys:
         if segment_name == self._open_name and _WANTED in block:
             self._open.update(_hashes(block))
 
-    def find(self, key: str, segments: Iterable[str], last: Segment, tail: Position) -> Event | None:
+    def find(
+        self, key: str, segments: Iterable[str], last: Segment, tail: Position
+    ) -> Event | None:
         """Return the event with this key, looking at the newest segment first.
 
         `segments` are the names of the closed ones; raises `BadBlock` where one does not check.
@@ -143,5 +145,3 @@ def _find_event(segment: Segment, end: int, key: str) -> Event | None:
                 if event.id == key:
                     return event
     return None
-
-

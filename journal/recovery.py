@@ -285,7 +285,7 @@ def _sift_lines(
         if good is None:
             bad.append((offset, line))
             first_why = first_why or why
-            bases = bases[: 1] + (bases[1:] + _bases_after(line, bases))[-_BASES_KEPT:]
+            bases = bases[:1] + (bases[1:] + _bases_after(line, bases))[-_BASES_KEPT:]
             continue
         first = _first_seq(line)
         if bad:
@@ -373,11 +373,11 @@ def _damage(
     unwhole = codec.read_tail(first) is None and b"\0" not in first
     unended = last_lost is None and (
         not first.endswith(b"\n")
-        or not first.strip()
-        and blank_after
-        or unwhole
+        or (not first.strip()
+        and blank_after)
+        or (unwhole
         and len(bad) > 1
-        and blank_after
+        and blank_after)
     )
     return Damage(
         path=str(segment.path),

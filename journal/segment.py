@@ -48,7 +48,7 @@ class Block(NamedTuple):
     after: Position
 
 
-class BadBlock(Exception):  # noqa: N818 - never leaves the ground floor; `Corrupt` does
+class BadBlock(Exception):
     """The block that starts at `at` does not check."""
 
     def __init__(self, at: Position) -> None:

@@ -47,9 +47,10 @@ def find(name: str) -> Projection:
 
 def _not_imported(name: str, module: str, error: Exception) -> UsageError:
     """Say why a module does not come, in which line of it, and what would help."""
+    package = module.partition(".")[0]
     if name in BUILT_IN:
         advice = "It is built in: install journal-engine again, this copy is not whole."
-    elif isinstance(error, ModuleNotFoundError) and error.name in (module, module.split(".")[0]):
+    elif isinstance(error, ModuleNotFoundError) and error.name in (module, package):
         advice = "Run in the folder of the module, or put that folder on PYTHONPATH."
     else:
         advice = "Mend the module; nothing was changed."

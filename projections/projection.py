@@ -19,7 +19,6 @@ I4  The four engine events that carry state are applied here, for every projecti
 It reads no files; `projections.view` writes the state where people look.
 """
 
-import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -125,7 +124,7 @@ class Carried(msgspec.Struct, frozen=True):
     state: Any = msgspec.UNSET
 
 
-class Hole(Exception):  # noqa: N818 - a signal between folds, never an answer to a caller
+class Hole(Exception):
     """A fold has met `journal.lost` at `seq`: the state is not known from there on."""
 
     def __init__(self, seq: int) -> None:
@@ -227,7 +226,9 @@ class Projection:
         """The fingerprint of the projection's code, empty where its source cannot be had."""
         if self._revision is None:
             parts: Iterable[Any] = [self.initial, self._check, *self.events.values()]
-            views = [view.render if isinstance(view, DocumentView) else view.line for view in self.views]
+            views = [
+                view.render if isinstance(view, DocumentView) else view.line for view in self.views
+            ]
             modules = {part.__module__ for part in [*parts, *self._all_events(), *views] if part}
             self._revision = compute_revision(modules - {"builtins", __name__})
         return self._revision
@@ -304,7 +305,9 @@ class Projection:
     def _failure(self, event: Any, error: Exception, advice: str = _TOTAL) -> JournalError:
         seq = getattr(event, "seq", None)
         name = getattr(event, "type", "")
-        said = error.message if isinstance(error, JournalError) else f"{type(error).__name__}: {error}"
+        said = (
+            error.message if isinstance(error, JournalError) else f"{type(error).__name__}: {error}"
+        )
         return ProjectionError(
             f"projection {self.name!r} failed on event {seq} ({name}): {said}",
             projection=self.name,
@@ -408,16 +411,15 @@ class _Upcasted(msgspec.Struct, frozen=True):
 
 def event_type(event: type[Any]) -> str:
     """Return the type name of an event's struct: its `event_type`, or its name in snake case."""
-    return _event_type(event)
+    known = _type_names.get(event)
+    if known is None:
+        given = getattr(event, "event_type", None)
+        snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", event.__name__).lower()
+        known = _type_names[event] = given if isinstance(given, str) else snake
+    return known
 
 
-@functools.cache
-def _event_type(event: Any) -> str:
-    given = getattr(event, "event_type", None)
-    if isinstance(given, str):
-        return given
-    name: str = event.__name__
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+_type_names: dict[type[Any], str] = {}
 
 
 def _make_line(name: str, data: Any) -> type[Any]:

@@ -98,7 +98,8 @@ def place_of(folder: Path, view: View, config: ViewsConfig) -> Place:
         raise Drift(
             f"a symlink to {found!r}, and journal.yaml records {recorded}",
             path=path,
-            advice="`journal adopt` records where it leads; `journal rebuild` puts a plain file back.",
+            advice="`journal adopt` records where it leads; `journal rebuild` puts a plain file "
+            "back.",
         )
     return Place(view.name, path, Path(os.path.normpath(path.parent / found)))
 
@@ -225,10 +226,10 @@ def read_vouched(
         return None
     data, found = read(place)
     for voucher in record.vouchers:
-        if (voucher.revision, voucher.size) == (revision, found.st_size):
-            # Hashed even where the stat fits: what is read here becomes the next state.
-            if voucher.sha256 == codec.sha256(data):
-                return codec.decode_value(data), voucher
+        # Hashed even where the stat fits: what is read here becomes the next state.
+        fits = (voucher.revision, voucher.size) == (revision, found.st_size)
+        if fits and voucher.sha256 == codec.sha256(data):
+            return codec.decode_value(data), voucher
     return None
 
 
@@ -252,9 +253,7 @@ def prepare(place: Place, data: bytes, *, seq: int, revision: str, lines: bool) 
     return Replaced(new, vouch(data, new.stat, seq=seq, revision=revision, lines=lines))
 
 
-def vouch(
-    data: bytes, found: os.stat_result, *, seq: int, revision: str, lines: bool
-) -> Voucher:
+def vouch(data: bytes, found: os.stat_result, *, seq: int, revision: str, lines: bool) -> Voucher:
     """Make the voucher of a view's bytes."""
     return Voucher(
         seq=seq,

@@ -8,7 +8,7 @@ from typing import Any
 import yaml  # noqa: F401 - what an opening imports is not what is measured
 
 import journal
-import journal.engine  # noqa: F401 - as above
+import journal.engine
 from bench import workload
 
 _COALESCED_MS = 1_000_000

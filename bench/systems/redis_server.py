@@ -35,9 +35,7 @@ class Redis:
         socket = self._folder / "redis.sock"
         options = ["--port", "0", "--unixsocket", socket, "--dir", self._folder, "--save", ""]
         options += ["--appendonly", "yes", "--appendfsync", "always" if durable else "no"]
-        server = subprocess.Popen(
-            ["redis-server", *map(str, options)], stdout=subprocess.DEVNULL
-        )
+        server = subprocess.Popen(["redis-server", *map(str, options)], stdout=subprocess.DEVNULL)
         try:
             client = redis.Redis(unix_socket_path=str(socket))
             _wait_for(client)

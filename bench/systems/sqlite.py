@@ -122,7 +122,9 @@ class Sqlite:
         for wanted in seqs:
             start = time.perf_counter()
             row = connection.execute(query, (wanted,)).fetchone()
-            seq, state = (row[0], orjson.loads(row[1])) if row else (0, workload.initial(self._tasks))
+            seq, state = (
+                (row[0], orjson.loads(row[1])) if row else (0, workload.initial(self._tasks))
+            )
             state = self._fold(connection, state, seq, wanted)
             found.append((state, time.perf_counter() - start))
         connection.close()

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from journal.engine.repairing import RepairPlan, SegmentRepair
     from journal.engine.reports import Problem, Status, Verified
 
+
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
     parsing.add(app, "status", status, "journal status")

@@ -358,5 +358,3 @@ def _names(lines: bytes, digest: str) -> bool:
         event.type in (ADOPTED, TAKEN_OVER) and event.data.get("sha256") == digest
         for event in codec.decode_events(lines)
     )
-
-

@@ -8,7 +8,6 @@ I3  A call that raises has changed nothing, but for a sync that failed: then the
 """
 
 import contextlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -31,11 +30,11 @@ from journal.engine.time_travel import TimeTravel
 from journal.engine.verifying import Verifier
 from journal.engine.viewing import Viewer
 from journal.errors import Corrupt, JournalError, UsageError
-from journal.event import CARRIES_STATE, CHECKPOINT, FORMAT, PRUNED, RESTORED, Draft, Event
+from journal.event import CHECKPOINT, FORMAT, PRUNED, RESTORED, Draft, Event
 from journal.log.history import Head
 from journal.recovery import Damage, corrupt
 from projections.patch import diff
-from projections.projection import LinesView, Projection, event_type
+from projections.projection import Projection, event_type
 from snapshots import snapshot
 
 Progress = Callable[[int, int], None]
@@ -356,7 +355,9 @@ class Engine(TimeTravel):
     def snapshots(self) -> list[CheckpointInfo]:
         """Return every snapshot, those asked for and the engine's own (type `auto`), by seq."""
         self._core.check_usable()
-        return [self._describe(entry.name, entry.seq, entry.type) for entry in self._core.store.list()]
+        return [
+            self._describe(entry.name, entry.seq, entry.type) for entry in self._core.store.list()
+        ]
 
     def _describe(self, name: str, seq: int, kind: str) -> CheckpointInfo:
         path = self._core.store.folder / name
@@ -372,7 +373,13 @@ class Engine(TimeTravel):
         except OSError as error:
             problem = error.strerror or str(error)
         return CheckpointInfo(
-            seq=seq, type=kind, time=time, trigger=trigger, file=name, size_bytes=size, problem=problem
+            seq=seq,
+            type=kind,
+            time=time,
+            trigger=trigger,
+            file=name,
+            size_bytes=size,
+            problem=problem,
         )
 
     # --- keeping ---------------------------------------------------------------------------------
@@ -449,4 +456,3 @@ class Engine(TimeTravel):
         trace: TracebackType | None,
     ) -> None:
         self.close()
-

@@ -59,7 +59,11 @@ def _look(
     look = views.look_at_lines if isinstance(view, LinesView) else views.look
     seen = look(place, witness.views.get(view.name), by_stat=witness.is_of_this_boot)
     seq = None if seen.voucher is None else seen.voucher.seq
-    status, why, advice = {"ours": "healthy", "foreign": "changed"}.get(seen.status, seen.status), "", ""
+    status, why, advice = (
+        {"ours": "healthy", "foreign": "changed"}.get(seen.status, seen.status),
+        "",
+        "",
+    )
     if seq is not None and seq < core.history.tail.seq:
         status = "behind"
     elif status in ("missing", "broken"):

@@ -158,7 +158,7 @@ def _check_options(
             )
 
 
-def _make_log(
+def _make_log(  # noqa: PLR0917 - one caller
     folder: Path,
     name: str,
     time: str,
@@ -416,5 +416,3 @@ def _say_note(core: Core, note: Encoded) -> str:
         f"told that they were stored. They are kept as quarantine/{data['quarantine']}; "
         "every event before them is there"
     )
-
-

@@ -8,7 +8,6 @@ I3  Asked-for checkpoints come back byte for byte; the policy's are checked and 
 import contextlib
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import msgspec
 

@@ -273,9 +273,7 @@ class _Repair:
         """Return a state at `seq` or later that a snapshot or a vouched view has."""
         projection = self._projection
         found: list[tuple[Live, str]] = []
-        kept = self._store.newest(
-            2**62, projection=projection.name, revision=projection.revision
-        )
+        kept = self._store.newest(2**62, projection=projection.name, revision=projection.revision)
         if kept is not None and kept.seq >= seq:
             found.append((Live(kept.state(), kept.seq), f"the snapshot at event {kept.seq}"))
         for view in projection.views:
@@ -464,4 +462,3 @@ def _read_note(path: Path) -> dict[str, str]:
     except ValueError as error:
         raise Corrupt(f"the note of a repair is not readable: {error}", path=path) from error
     return {str(name): str(kept) for name, kept in found.items()}
-

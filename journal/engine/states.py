@@ -21,7 +21,6 @@ from projections.projection import Hole, Projection, Unknown
 from snapshots.store import Store
 
 
-
 class Live(msgspec.Struct):
     """A state and the last event in it.
 
@@ -67,7 +66,7 @@ class Fold:
         live.seq, live.time = block.after.seq, block.after.time
 
     def _add_holed(self, lines: bytes, start: int) -> None:
-        """Go on from seq `start`, in a hole, to the next event that carries the whole state (I2)."""
+        """Go on from seq `start`, in a hole, to the next event with the whole state (I2)."""
         for line in _lines(lines):
             event = codec.decode_event(line)
             if event.seq < start:

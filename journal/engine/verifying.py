@@ -168,7 +168,9 @@ class Verifier:
 
     def _hash_to(self, segment: Segment, digest: "hashlib._Hash", hashed: int, block: Block) -> int:
         """Hash up to the end of a block, stopping at the anchors in it."""
-        for seq, expected in [a for a in self._anchors if block.before.seq < a[0] <= block.after.seq]:
+        for seq, expected in [
+            a for a in self._anchors if block.before.seq < a[0] <= block.after.seq
+        ]:
             offset = _offset_after(block, seq)
             digest.update(segment.read(hashed, offset))
             hashed = offset
@@ -293,7 +295,9 @@ class Verifier:
         if (name, digest) == previous:
             return
         if name == previous[0] and name in self._repaired:
-            self._notes.append(f"{name} has other bytes since event {self._repaired[name]} repaired it")
+            self._notes.append(
+                f"{name} has other bytes since event {self._repaired[name]} repaired it"
+            )
         else:
             self._add(
                 "chain",

@@ -75,9 +75,7 @@ class Viewer:
             self.keep(live.seq, documents)
         with self._pending_mutex:
             lines = {name: list(found) for name, found in self._pending.items()}
-            return Content(
-                live.seq, documents, lines, self._pending_after, dict(live.unknown)
-            )
+            return Content(live.seq, documents, lines, self._pending_after, dict(live.unknown))
 
     def lines_of(self, state: Any, event: Event) -> Iterator[tuple[str, Line]]:
         """Yield the lines that an event makes, by view; `state` is the one right after it."""
@@ -299,9 +297,7 @@ class Viewer:
         self._forget_lines(view.name, content.seq)
         return replaced
 
-    def _lines_due(
-        self, view: LinesView, voucher: Voucher | None, content: Content
-    ) -> list[Line]:
+    def _lines_due(self, view: LinesView, voucher: Voucher | None, content: Content) -> list[Line]:
         """Return the lines of the events after the voucher's seq, up to and with the content's.
 
         A voucher of another revision vouches for its bytes: what stands in the file stays.
@@ -370,9 +366,7 @@ class Viewer:
             self._pending_after = max(self._pending_after, seq)
 
 
-def _good_lines(
-    found: views.Found, sifted: views.Sifted, due: list[Line]
-) -> tuple[bytes, bytes]:
+def _good_lines(found: views.Found, sifted: views.Sifted, due: list[Line]) -> tuple[bytes, bytes]:
     """Return what a damaged file of lines is to hold: our lines, and behind them the others'."""
     foreign = b"".join(line for line, _ in sifted.foreign)
     if sifted.tail:

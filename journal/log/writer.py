@@ -12,6 +12,7 @@ The caller holds the append lock in every call but `sync`.
 """
 
 import hashlib
+import itertools
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -119,7 +120,7 @@ class Writer(Reader):
     def _check_chain(self) -> None:
         """Check that each segment starts where the one before it ends."""
         names = self.history.names
-        for name, following in zip(names, names[1:], strict=False):
+        for name, following in itertools.pairwise(names):
             with Segment(self.folder / name) as segment:
                 end = segment.position_after(segment.size())
                 next_seq = int(following[:20])
@@ -133,9 +134,7 @@ class Writer(Reader):
             with Segment(path) as segment:
                 durable.close_file(segment.fd)
 
-    def _judge(
-        self, synced: Synced | None, snapshot_seq: int
-    ) -> tuple[Position, recovery.Verdict]:
+    def _judge(self, synced: Synced | None, snapshot_seq: int) -> tuple[Position, recovery.Verdict]:
         """Decide about the last segment; return also the place up to which it is on disk.
 
         The witness's seq decides, its offset is only where to look. A small segment is checked

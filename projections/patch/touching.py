@@ -1,7 +1,7 @@
 """Where a change can change a value, told from the change alone, whatever the value is.
 
     touched_by_patch([{"op": "add", "path": "/tasks/3", "value": {}}])    ["/tasks/-"]
-    touched_by_merge({"last": {"n": 1}})                                  ["/-", "/last/-", "/last/n"]
+    touched_by_merge({"last": {"n": 1}})                 ["/-", "/last/-", "/last/n"]
 
 I1  A place that is neither above, at nor below one of those returned has the same value after the
     change as before. Nothing is said of whether the others really change.

@@ -1,8 +1,9 @@
-"""What an append promises: recorded as given, all or nothing, once, and never over a wrong belief."""
+"""What an append promises: recorded as given, all or nothing, once, over no wrong belief."""
 
 import dataclasses
 import datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -21,7 +22,13 @@ def run(tmp_path: Path) -> Path:
 def test_an_event_is_recorded_as_given_and_state_follows(run: Path) -> None:
     with journal.open(run) as j:
         event = j.append("set", {"path": "/phase", "value": "plan"}, actor="ann", id="k", cause=1)
-        assert (event.seq, event.type, event.actor, event.id, event.cause) == (2, "set", "ann", "k", 1)
+        assert (event.seq, event.type, event.actor, event.id, event.cause) == (
+            2,
+            "set",
+            "ann",
+            "k",
+            1,
+        )
         assert event.data == {"path": "/phase", "value": "plan"}
         assert j.state == {"phase": "plan"}
     with journal.open(run, read_only=True) as j:
@@ -49,7 +56,7 @@ def test_an_empty_batch_appends_nothing(run: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "key"),
     [
-        (datetime.datetime(2026, 1, 1), "data.value"),
+        (datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC), "data.value"),
         ({1, 2}, "data.value"),
         (b"x", "data.value"),
         (float("nan"), "data.value"),
@@ -61,7 +68,9 @@ def test_an_empty_batch_appends_nothing(run: Path) -> None:
         (-(2**63) - 1, "data.value"),
     ],
 )
-def test_what_json_cannot_hold_is_refused_with_its_place(run: Path, value: object, key: str) -> None:
+def test_what_json_cannot_hold_is_refused_with_its_place(
+    run: Path, value: object, key: str
+) -> None:
     with journal.open(run) as j:
         with pytest.raises(journal.UsageError) as caught:
             j.append("set", {"path": "/x", "value": value})
@@ -136,9 +145,7 @@ def test_a_known_id_gives_the_recorded_event_and_other_content_conflicts(run: Pa
 
 
 def test_ids_of_a_batch_are_all_new_or_all_known(run: Path) -> None:
-    one, two = (
-        Draft(type="set", data={"path": f"/{n}", "value": n}, id=n) for n in ("one", "two")
-    )
+    one, two = (Draft(type="set", data={"path": f"/{n}", "value": n}, id=n) for n in ("one", "two"))
     with journal.open(run) as j:
         events = j.append_batch([one, two])
         assert j.append_batch([one, two]) == events
@@ -220,7 +227,7 @@ def test_the_state_handed_out_can_be_changed_without_harm(run: Path) -> None:
         j.append("set", {"path": "/list", "value": [1]})
         j.state["list"].append(2)
         j.state_at(2)["list"].append(3)
-        data = {"path": "/more", "value": [1]}
+        data: dict[str, Any] = {"path": "/more", "value": [1]}
         j.append("set", data)
         data["value"].append(2)
         assert j.state == {"list": [1], "more": [1]}

@@ -17,7 +17,9 @@ def run(tmp_path: Path) -> Path:
     folder = tmp_path / "run"
     journal.init(folder).close()
     settings = folder / "journal.yaml"
-    settings.write_text(settings.read_text().replace("segment_bytes: 67108864", "segment_bytes: 2000"))
+    settings.write_text(
+        settings.read_text().replace("segment_bytes: 67108864", "segment_bytes: 2000")
+    )
     with journal.open(folder) as j:
         for n in range(60):
             j.append("set", {"path": f"/k{n % 7}", "value": n})

@@ -114,8 +114,8 @@ class Tally:
             last = int(numbers[-1])
             if what == "append":
                 first, last, seq = map(int, numbers)
-                self.told.update(zip(range(first, last + 1), range(seq - last + first, seq + 1)))
-            if promise == "all" or promise == what:
+                self.told.update(zip(range(first, last + 1), range(seq - last + first, seq + 1), strict=True))
+            if promise in ("all", what):
                 self.promised = max(self.promised, last)
 
     def check(self, engine: Engine, *, lost: bool = False) -> None:

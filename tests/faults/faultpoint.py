@@ -66,7 +66,9 @@ class Call(NamedTuple):
 class FaultPoint:
     """Watches the calls below a folder for a `with` block; `faults` maps numbers, from 1."""
 
-    def __init__(self, root: str | os.PathLike[str], faults: Mapping[int, int] | None = None) -> None:
+    def __init__(
+        self, root: str | os.PathLike[str], faults: Mapping[int, int] | None = None
+    ) -> None:
         """Watch `root`; `faults` gives, by the number of a call, an errno or SHORT and the like."""
         self.calls: list[Call] = []
         self.hit: list[Call] = []
@@ -102,7 +104,9 @@ class FaultPoint:
 
     def _watched(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **options: Any) -> Any:
-            path = None if self._paused or _always_works(name, arguments) else self._path(arguments[0])
+            path = (
+                None if self._paused or _always_works(name, arguments) else self._path(arguments[0])
+            )
             if path is None:
                 return real(*arguments, **options)
             self.calls.append(Call(name, path))

@@ -88,9 +88,7 @@ class Node:
         self.unsynced.clear()
 
 
-def _keep_some(
-    disk: bytearray, offset: int, data: bytes | None, chance: random.Random
-) -> None:
+def _keep_some(disk: bytearray, offset: int, data: bytes | None, chance: random.Random) -> None:
     kept = chance.choice(("all", "none", "first", "holes"))
     if kept == "none":
         return
@@ -246,7 +244,9 @@ class Server:
             14: self._open,
             15: self._read,
             16: self._write,
-            17: lambda _: struct.pack("<QQQQQIIII24x", 1 << 20, 1 << 19, 1 << 19, 9, 9, 4096, 255, 4096, 0),
+            17: lambda _: struct.pack(
+                "<QQQQQIIII24x", 1 << 20, 1 << 19, 1 << 19, 9, 9, 4096, 255, 4096, 0
+            ),
             18: lambda _: b"",  # release
             20: self._sync,
             25: lambda _: b"",  # flush
@@ -283,7 +283,18 @@ class Server:
         big_writes, max_pages = 1 << 5, 1 << 22
         (_, minor) = struct.unpack_from("<II", request.body)
         return struct.pack(
-            "<IIIIHHIIHHI28x", 7, min(minor, 31), 0, big_writes | max_pages, 16, 12, 1 << 20, 1, 256, 0, 0
+            "<IIIIHHIIHHI28x",
+            7,
+            min(minor, 31),
+            0,
+            big_writes | max_pages,
+            16,
+            12,
+            1 << 20,
+            1,
+            256,
+            0,
+            0,
         )
 
     def _attr(self, node: Node) -> bytes:

@@ -1,7 +1,7 @@
 """Known bugs, to be switched on: each must be caught by a law that the engine as it is keeps.
 
 A mutant names where it is looked for: workloads of `tests.faults.workloads`, or sorts of file of
-`tests.faults.row_damage` (`damage: segment`). A bug that nothing catches is a law that is missing.
+`tests.faults.row_damage` (`damage: segment`, `damage: segment, no witness`). A bug that nothing catches is a law that is missing.
 """
 
 import os
@@ -219,7 +219,7 @@ MUTANTS = (
     Mutant(
         "tail eaten in the middle",
         _replace(recovery, "_refuse_by_table", _nothing),
-        ("damage: segment",),
+        ("damage: segment, no witness",),
     ),
     Mutant(
         "blocks that never arrived taken for damage",

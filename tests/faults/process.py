@@ -76,7 +76,9 @@ class Process:
         while not self._ended:
             if not self.read(0.5) and time.monotonic() > deadline:
                 self.kill()
-                raise Violation(f"a process did not end in {timeout_s:g} s; it said {self.lines[-3:]}")
+                raise Violation(
+                    f"a process did not end in {timeout_s:g} s; it said {self.lines[-3:]}"
+                )
         self._reap()
         return self._drain()
 

@@ -23,7 +23,10 @@ def run(tier: Tier) -> Outcome:
     for ordered in (True, False):
         kind = "names in order" if ordered else "names by folder"
         try:
-            with memory_folder() as folder, forgetful(folder / "mounted", ordered=ordered) as device:
+            with (
+                memory_folder() as folder,
+                forgetful(folder / "mounted", ordered=ordered) as device,
+            ):
                 found = cut_often(device, CUTS[tier] // 2, random.Random(7))
                 caught = be_caught(device, CONTROL_CUTS)
                 retried = be_caught(device, CONTROL_CUTS, "retried")

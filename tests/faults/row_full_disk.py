@@ -21,7 +21,7 @@ from tests.faults.tree import memory_folder
 
 _PAGE_BYTES = 4096
 _DISK_PAGES = 96
-PAGES_LEFT = {"quick": range(0, 26), "full": range(0, 60)}
+PAGES_LEFT = {"quick": range(26), "full": range(60)}
 PAD_BYTES = {"quick": (10, 900, 6000), "full": (10, 100, 300, 900, 2000, 4096, 6000, 20_000)}
 _FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 

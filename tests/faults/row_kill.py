@@ -111,7 +111,9 @@ def kill_at_each_call(folder: Path) -> int:
             _reopen(path, tally)
         except (Violation, journal.JournalError, OSError) as error:
             call = point.calls[number - 1]
-            raise Violation(f"killed at call {number} ({call.name} {call.path}): {error}") from error
+            raise Violation(
+                f"killed at call {number} ({call.name} {call.path}): {error}"
+            ) from error
         shutil.rmtree(path)
     return len(kills)
 

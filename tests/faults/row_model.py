@@ -51,7 +51,9 @@ class Model(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self._work = tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
+        self._work = tempfile.TemporaryDirectory(
+            dir="/dev/shm" if Path("/dev/shm").is_dir() else None
+        )
         self.path = Path(self._work.name) / "run"
         self.states: list[dict[str, Any]] = []
         self.checkpoints: list[str] = []
@@ -148,7 +150,7 @@ class Model(RuleBasedStateMachine):
     @rule(torn=st.binary(min_size=1, max_size=40).filter(lambda data: b"\n" not in data))
     def crash_in_the_middle_of_an_append(self, torn: bytes) -> None:
         _counted["crash"] += 1
-        self.engine._core.close()  # noqa: SLF001 - a process that is gone flushes nothing
+        self.engine._core.close()
         last = max((self.path / "log").glob("*.jsonl"))
         with last.open("ab") as log:
             log.write(torn)

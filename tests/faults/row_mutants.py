@@ -37,11 +37,13 @@ def catch(mutant: Mutant, folder: Path, *, states: int = 3_000) -> str:
 def _try(mutant: Mutant, where: str, folder: Path, states: int) -> None:
     folder.mkdir()
     if where.startswith("damage: "):
-        whole = healthy.make(folder / "whole", segment_bytes=900)
-        bare = healthy.make(folder / "bare").without_witness()
+        kind, _, without = where.removeprefix("damage: ").partition(", ")
+        subject = healthy.make(folder / "made", segment_bytes=900)
+        if without == "no witness":
+            subject = subject.without_witness()
         with mutant.patch():
-            for subject, path in [(s, path) for s in (bare, whole) for path in s.files()]:
-                if kind_of(path) == where.removeprefix("damage: "):
+            for path in reversed(subject.files()):  # The last segment first.
+                if kind_of(path) == kind:
                     try_file(subject, path, limit=_DAMAGES)
         return
     (workload,) = (workload for workload in WORKLOADS if workload.name == where)

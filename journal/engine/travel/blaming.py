@@ -171,11 +171,10 @@ def _changed_at(core: Core, candidates: dict[str, int], waiting: Places) -> dict
     before = {pointer: waiting[pointer].look(live.state) for pointer in asked[min(asked)]}
     found: dict[str, int] = {}
     for event, state in walk(core, live, max(asked)):
-        seq: int = event.seq
-        for pointer in asked.get(seq, ()):
+        for pointer in asked.get(event.seq, ()):
             if waiting[pointer].look(state) != before.pop(pointer):
-                found[pointer] = seq
-        for pointer in asked.get(seq + 1, ()):
+                found[pointer] = event.seq
+        for pointer in asked.get(event.seq + 1, ()):
             before[pointer] = waiting[pointer].look(state)
     return found
 

@@ -24,7 +24,7 @@ class Drop(msgspec.Struct, frozen=True):
 
 
 class Edit(msgspec.Struct, frozen=True):
-    """Put another event in the place of this one; what it does not give, but type and data, stays."""
+    """Put another event in the place of this one; what it does not give stays as it was."""
 
     seq: int
     draft: Draft
