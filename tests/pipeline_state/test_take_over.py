@@ -18,7 +18,7 @@ def old_state() -> dict[str, Any]:
         "pipeline_id": "7d1c0b3e",
         "pipeline_name": "Old Review",
         "run_id": "run_17",
-        "scope_root": "/home/ann/work/.claude",
+        "scope_root": "/home/ann/proj/.claude",
         "started_at": "2025-11-02T09:00:00+01:00",
         "pattern": 3,
         "status": "running",
@@ -91,8 +91,8 @@ def test_an_old_file_is_read_as_a_new_one_and_each_change_is_listed(desk: Desk) 
 @pytest.mark.parametrize(
     ("scope_root", "name"),
     [
-        ("/home/ann/work/.claude", ".claude"),
-        ("/home/ann/work/.claude/", ".claude"),
+        ("/home/ann/proj/.claude", ".claude"),
+        ("/home/ann/proj/.claude/", ".claude"),
         ("C:\\Users\\ann\\.codex", ".codex"),
         ("~/.superpipelines", ".superpipelines"),
     ],
