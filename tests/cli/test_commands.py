@@ -11,7 +11,7 @@ HEAD = ["seq", "segment", "offset", "sha256"]
 STATUS = [
     *("path", "id", "format", "projection", "durability", "seq", "time", "synced", "segments"),
     *("log_bytes", "state_bytes", "snapshots", "views", "unfinished_bytes", "unknown", "writer"),
-    "messages",
+    *("messages", "healthy"),
 ]
 SEGMENT = "00000000000000000001.jsonl"
 
@@ -180,7 +180,8 @@ def test_status_says_in_words_that_all_is_well(journal: Run) -> None:
 def test_status_as_json_has_the_report_whole(journal: Run) -> None:
     found = journal("status", "--json").json
     assert list(found) == STATUS
-    assert list(found["views"][0]) == ["name", "path", "status", "seq"]
+    assert list(found["views"][0]) == ["name", "path", "status", "seq", "why", "advice"]
+    assert found["healthy"] is True
 
 
 def test_status_of_a_changed_view_says_what_to_do(journal: Run) -> None:

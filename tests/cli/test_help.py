@@ -12,10 +12,12 @@ from tests.cli.command import Run
 
 COMMANDS = [
     *("init", "append", "checkpoint", "state", "head", "checkpoints", "projections", "log"),
-    *("status", "verify", "rebuild", "adopt", "repair", "export", "demo", "import"),
+    *("diff", "compare", "blame", "bisect", "step", "fork", "restore"),
+    *("status", "verify", "rebuild", "adopt", "repair", "audit", "export", "demo"),
 ]
+GROUPS = ["import", "agloop", "task", "pipeline", "plan", "loop"]
 IMPORTS = ["versions", "git", "file"]
-ALL = [[name] for name in COMMANDS] + [["import", name] for name in IMPORTS]
+ALL = [[name] for name in [*COMMANDS, "import"]] + [["import", name] for name in IMPORTS]
 
 
 def examples(text: str) -> list[str]:
@@ -28,7 +30,7 @@ def examples(text: str) -> list[str]:
 
 def test_the_commands_are_these(run: Run) -> None:
     listed = run("--help").out.partition("Commands:")[2].partition("Example:")[0]
-    assert re.findall(r"^  (\S+)", listed, flags=re.MULTILINE) == COMMANDS
+    assert re.findall(r"^  (\S+)", listed, flags=re.MULTILINE) == COMMANDS + GROUPS
 
 
 @pytest.mark.parametrize("command", ALL, ids=" ".join)

@@ -1,7 +1,8 @@
 """Known bugs, to be switched on: each must be caught by a law that the engine as it is keeps.
 
 A mutant names where it is looked for: workloads of `tests.faults.workloads`, or sorts of file of
-`tests.faults.row_damage` (`damage: segment`, `damage: segment, no witness`). A bug that nothing catches is a law that is missing.
+`tests.faults.row_damage` (`damage: segment`, or `damage: segment, no witness`). A bug that nothing
+catches is a law that is missing.
 """
 
 import os
@@ -250,6 +251,11 @@ MUTANTS = (
         "stat believed after a power cut",
         _replace(Core, "by_stat", property(lambda _: True)),
         ("append",),
+    ),
+    Mutant(
+        "lost events still vouched for",
+        _replace(DriftKeeper, "forget_lost", _nothing),
+        ("recovery of a view ahead of the log",),
     ),
     Mutant("snapshot before the fsync", _snapshots_of_what_is_not_synced, ("mode os, snapshots",)),
     Mutant(
