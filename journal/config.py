@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from journal import durable
+from journal import durable, unfit
 from journal.errors import Corrupt, JournalError, UnsupportedFormat
 from journal.event import FORMAT
 
@@ -88,7 +88,7 @@ def read(folder: Path) -> Config:
     try:
         config = msgspec.convert(found, Config)
     except msgspec.ValidationError as error:
-        raise Corrupt(_say(error), path=path, advice=_HOW_TO_MEND) from error
+        raise _unfit(path, raw.decode(), found, error) from error
     _check(path, config)
     return config
 
@@ -182,10 +182,34 @@ def _refuse_twice(path: Path, root: Any) -> None:
             waiting.append(value)
 
 
-def _say(error: msgspec.ValidationError) -> str:
-    """Say what does not fit with the key first: "views.every_ms: Expected `int`, got `str`"."""
-    why, _, key = str(error).partition(" - at `$.")
-    return f"{key.rstrip('`')}: {why}" if key else why
+def _unfit(path: Path, text: str, found: Any, error: msgspec.ValidationError) -> Corrupt:
+    """Make the error for a setting that is unknown or does not fit, with its line."""
+    why = unfit.say(error, "the file")
+    key = why.split(" ")[0].rstrip(":").split(".")
+    shape, value = Config, found
+    for name in key[:-1]:
+        shape, value = msgspec.structs.asdict(Config(id=""))[name].__class__, value[name]
+    fields = {field.name: field.type for field in msgspec.structs.fields(shape)}
+    if "Invalid enum value" in why:
+        legal = ", ".join(get_args(fields[key[-1]]))
+        why = f"{'.'.join(key)} is {value[key[-1]]!r}; it is one of {legal}"
+    elif key[-1] not in fields and why.endswith(" is not known"):
+        why = f"{'.'.join(key)} is no setting; there are {', '.join(fields)}"
+    return Corrupt(why, path=path, line=_line_of(text, key), advice=_HOW_TO_MEND)
+
+
+def _line_of(text: str, key: list[str]) -> int | None:
+    """Return the line where a setting stands, None for one that is missing."""
+    import yaml
+
+    node, line = yaml.compose(text, Loader=yaml.SafeLoader), None
+    for name in key:
+        pairs = node.value if node is not None and node.id == "mapping" else []
+        found = next((pair for pair in pairs if pair[0].value == name), None)
+        if found is None:
+            return None
+        node, line = found[1], found[0].start_mark.line + 1
+    return line
 
 
 def _check(path: Path, config: Config) -> None:

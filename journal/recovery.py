@@ -39,6 +39,10 @@ REPAIR_ADVICE = (
     "Nothing was changed; every good event can still be read. "
     "`journal repair --dry-run` says what can be saved and what a repair would do."
 )
+PUT_BACK_ADVICE = (
+    "Put it back from a copy. Without one, `journal repair --dry-run` says what can be saved and "
+    "what a repair would do."
+)
 _CONFLICT = "a git conflict marker"
 _WIDE = "UTF-16 text, expected UTF-8"
 _BOM = "a byte order mark (BOM) before a line"
@@ -90,7 +94,7 @@ class Damage(msgspec.Struct, frozen=True, kw_only=True):
     def loses(self) -> str:
         """Say in words which events are gone."""
         if self.last_lost is None:
-            return f"event {self.first_lost} and what followed it, as far as it is not readable"
+            return f"what stood there from event {self.first_lost} on, if anything did"
         if self.last_lost < self.first_lost:
             return "no event"
         if self.last_lost == self.first_lost:
@@ -373,11 +377,8 @@ def _damage(
     unwhole = codec.read_tail(first) is None and b"\0" not in first
     unended = last_lost is None and (
         not first.endswith(b"\n")
-        or (not first.strip()
-        and blank_after)
-        or (unwhole
-        and len(bad) > 1
-        and blank_after)
+        or (not first.strip() and blank_after)
+        or (unwhole and len(bad) > 1 and blank_after)
     )
     return Damage(
         path=str(segment.path),

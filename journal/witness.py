@@ -6,8 +6,8 @@ One JSON object with its own CRC, padded with spaces to 4 KiB, an LF at the end:
 
 I1  It is overwritten in place by one write, so that a kill leaves the old or the new record.
 I2  It is not synced, but for a word of what the log has lost: after a power cut it may be older
-    than the log and the views, newer than the views, or broken. Older is safe (it then protects less); newer is told by `boot`; broken reads
-    as missing, and is made anew.
+    than the log and the views, newer than the views, or broken. Older is safe (it then protects
+    less); newer is told by `boot`; broken reads as missing, and is made anew.
 I3  It is written under the view lock only, after being read anew.
 
 It decides nothing: `journal.recovery` and `projections.view` do.

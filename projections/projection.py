@@ -26,7 +26,7 @@ from typing import Any, Union
 
 import msgspec
 
-from journal import codec
+from journal import codec, unfit
 from journal.errors import Corrupt, JournalError, ProjectionError, UsageError
 from journal.event import (
     ADOPTED,
@@ -261,7 +261,7 @@ class Projection:
             return self._decoder.decode(line)
         except (msgspec.ValidationError, RecursionError) as error:
             plain = codec.decode_event(line)
-            return Unknown(plain.seq, plain.type, _say(error))
+            return Unknown(plain.seq, plain.type, unfit.say(error, "its line"))
 
     def apply(self, state: Any, events: list[Any], *, to_hole: bool = False) -> Any:
         """Apply decoded events to `state`; raises `ProjectionError` (`Corrupt` passes through).
@@ -349,7 +349,7 @@ class Projection:
             except msgspec.ValidationError as error:
                 event = codec.decode_event(line)
                 raise UsageError(
-                    f"{event.type}: {_say(error)}",
+                    f"{event.type}: {unfit.say(error)}",
                     key="data",
                     advice=_shape(self.types.get(event.type)),
                 ) from error
@@ -462,18 +462,14 @@ def _touched_by_carried(event: Any) -> list[str]:
     return touched_by_patch(carried.patch) if isinstance(carried.patch, list) else []
 
 
-def _say(error: Exception) -> str:
-    """Say what does not fit in our words: `data.path`, not `$.data.path`."""
-    return re.sub(r"`\$\.?([^`]*)`", lambda m: f"`{m[1] or 'line'}`", str(error))
-
-
 def _shape(event: type[Any] | None) -> str:
     if event is None:
         return ""
     fields = [
         field.name + ("" if field.required else "?") for field in msgspec.structs.fields(event)
     ]
-    return f"Its data has: {', '.join(fields)} (? may be left out)."
+    optional = " (? may be left out)" if any(name.endswith("?") for name in fields) else ""
+    return f"Its data has: {', '.join(fields)}{optional}."
 
 
 def render_json(state: Any) -> bytes:

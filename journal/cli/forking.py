@@ -54,7 +54,7 @@ def fork(
     """
     from journal.engine.travel import changing
 
-    told = [
+    told: list[changing.Change] = [
         *map(changing.read_drop, drops or ()),
         *map(changing.read_edit, edits or ()),
         *map(changing.read_insert, inserts or ()),

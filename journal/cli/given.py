@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
 
-from journal import codec
+from journal import codec, unfit
 from journal.cli import output
 from journal.errors import Corrupt, UsageError
 from journal.event import Draft, Event
@@ -86,7 +86,7 @@ def _to_draft(value: Any, place: str) -> Draft:
     try:
         line = msgspec.convert(value, _Line)
     except msgspec.ValidationError as error:
-        why = str(error).replace("`$.", "`").replace(" - at `$`", "")
+        why = unfit.say(error, "a line")
         raise UsageError(f"{place}: {why}", key="batch", advice=_BATCH_ADVICE) from error
     return Draft(type=line.type, data=line.data, actor=line.actor, id=line.id, cause=line.cause)
 
@@ -106,7 +106,9 @@ def find_unfit(engine: "Engine", batch: Batch) -> UsageError | None:
             state = projection.apply_new(state, projection.decode_new(bytes(line)), check=False)
         except UsageError as error:
             return UsageError(
-                f"{batch.name}, line {number}: {error.message}", key=error.key, advice=error.advice
+                f"{batch.name}, line {number}: {error.message}",
+                key=error.key,
+                advice=f"{error.advice} Nothing was appended.".lstrip(),
             )
     return None
 

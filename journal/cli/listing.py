@@ -295,8 +295,9 @@ class _Log:
         if wanted.ends_before(self.history.tail):
             return
         seen = self.history.tail.seq
-        lines = following(self._reader, lambda: time.sleep(_POLL_S))
-        lines = itertools.takewhile(lambda found: not wanted.is_behind(found[0]), lines)
+        every = following(self._reader, lambda: time.sleep(_POLL_S))
+        lines = itertools.takewhile(lambda found: not wanted.is_behind(found[0]), every)
+        taken: Iterator[tuple[Event, bytes]]
         if effects is None:
             taken = (found for found in lines if wanted.takes(found))
         else:

@@ -181,9 +181,9 @@ class _Walk:
         if shown is None:
             output.say("this is before the first event")
         elif self._as_json:
-            event = output.stored_line(shown.event).rstrip(b"\n")
+            line = output.stored_line(shown.event).rstrip(b"\n")
             body = orjson.dumps(shown.changes)
-            output.put_bytes(b'{"event":%b,"changes":%b}\n' % (event, body))
+            output.put_bytes(b'{"event":%b,"changes":%b}\n' % (line, body))
         else:
             event = shown.event
             words = [f"event {event.seq}", event.time, event.type, event.actor]

@@ -14,7 +14,7 @@ from journal.cli import given, opening, output, parsing
 from journal.cli.options import LOCK_TIMEOUT, AsJson, Folder, LockTimeout, read_count, read_seq
 from journal.config import Durability
 from journal.errors import UsageError
-from journal.event import Draft
+from journal.event import Draft, Event
 
 
 def add_to(app: typer.Typer) -> None:
@@ -101,14 +101,15 @@ def append(
     folder: Folder = None,
     actor: Annotated[str, typer.Option(help="Who does it.", show_default=False)] = "",
     key: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--id",
             metavar="KEY",
-            help="An idempotency key: the same append again returns the recorded event.",
+            help="An idempotency key: the same TYPE and DATA again, by whatever actor, returns "
+            "the recorded event.",
             show_default=False,
         ),
-    ] = "",
+    ] = None,
     expect: Annotated[
         str,
         typer.Option(
@@ -137,8 +138,10 @@ def append(
     line.
     """
     wanted = read_seq(expect) if expect else None
+    if key == "":
+        raise UsageError("--id is empty", key="id", advice="Give a key, or leave --id out.")
     if batch is None:
-        draft = _one_event(kind, data, key, cause)
+        draft = _one_event(kind, data, key or "", cause)
         with opening.for_writing(folder, lock_timeout) as engine:
             events = engine.append_batch([draft], actor=actor, expected_seq=wanted)
     elif kind is not None or key or cause:
@@ -150,8 +153,22 @@ def append(
                 events = engine.append_batch(found.drafts, actor=actor, expected_seq=wanted)
             except UsageError as error:
                 raise (given.find_unfit(engine, found) or error) from error
-    for event in events:
-        output.put_event(event)
+    _put_stored(events)
+
+
+def _put_stored(events: list[Event]) -> None:
+    """Print what was recorded; where that fails, say that it was recorded all the same."""
+    try:
+        for event in events:
+            output.put_event(event)
+        output.flush()
+    except BrokenPipeError:
+        raise
+    except OSError:
+        last = events[-1].seq
+        which = f"event {last} is" if len(events) == 1 else f"events {events[0].seq} to {last} are"
+        output.say(f"{which} stored; only printing failed, so do not append again")
+        raise
 
 
 def _one_event(kind: str | None, data: str | None, key: str, cause: str) -> Draft:

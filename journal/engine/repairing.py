@@ -98,6 +98,7 @@ def repair(
     Raises `UsageError` without it, with nothing changed; `Locked`; `OSError`.
     """
     work = _Repair(Path(path), state=state, skip_lost=skip_lost, say=on_message)
+    durable.make_folder(work.log)  # it may be gone with all that was in it
     with (
         contextlib.closing(durable.FolderLock(work.log)) as lock,
         lock.held(lock_timeout_s),

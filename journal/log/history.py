@@ -16,7 +16,7 @@ import msgspec
 
 from journal import recovery
 from journal.errors import Corrupt
-from journal.recovery import Damage
+from journal.recovery import PUT_BACK_ADVICE, Damage
 from journal.segment import BadBlock, Block, Position, Segment, list_names, name_of
 
 FOLDER_NAME = "log"
@@ -224,7 +224,7 @@ def list_segments(folder: Path, *, any_first: bool = False) -> tuple[str, ...]:
         raise Corrupt(
             "the folder of the log is missing",
             path=folder,
-            advice="Put the log back from a copy: everything else can be rebuilt from it.",
+            advice=f"{PUT_BACK_ADVICE} Everything else can be rebuilt from the log.",
         ) from None
     if names and (any_first or names[0] == name_of(1)):
         return tuple(names)
@@ -235,5 +235,5 @@ def list_segments(folder: Path, *, any_first: bool = False) -> tuple[str, ...]:
         f"{lost}there is no segment {name_of(1)}{seen}",
         path=folder,
         seq=1,
-        advice="Put the missing segment back from a copy.",
+        advice=PUT_BACK_ADVICE,
     )

@@ -24,6 +24,7 @@ from journal.event import CREATED, FORMAT, RECOVERED, ROTATED, Clock, Event, for
 from journal.log.group_commit import GroupCommit
 from journal.log.history import History, changed, list_segments, locate
 from journal.log.reader import Reader
+from journal.recovery import PUT_BACK_ADVICE
 from journal.segment import BadBlock, Block, Position, Segment, name_of
 from journal.witness import Synced
 
@@ -424,5 +425,5 @@ def _gap(segment: Segment, end: Position | None, next_seq: int) -> Corrupt:
         line=segment.count_lines(size) + 1,
         offset=size,
         seq=last + 1,
-        advice="Put the missing segment back from a copy; see `journal repair --dry-run`.",
+        advice=PUT_BACK_ADVICE,
     )

@@ -170,7 +170,7 @@ def test_every_call_is_refused_after_close(tmp_path: Path) -> None:
 
 
 def test_forked_child_does_not_wait_for_a_thread_that_did_not_come_along(tmp_path: Path) -> None:
-    """A thread of the parent holds the engine's mutex at the fork; in the child nobody ever does."""
+    """A thread of the parent holds the engine's mutex at the fork; in the child nobody does."""
     with journal.init(tmp_path / "run") as engine:
         holding, enough = threading.Event(), threading.Event()
 
@@ -197,7 +197,7 @@ def test_lock_of_a_killed_parent_is_not_kept_by_its_forked_child(tmp_path: Path)
         with journal.open(path) as engine:
 
             def fork_inside(state: Any) -> None:
-                child = Process(lambda _: threading.Event().wait(20.0) and None)
+                child = Process(_wait)
                 say(str(child.pid))
                 threading.Event().wait(20.0)
 
@@ -246,3 +246,7 @@ def test_engine_closed_under_its_threads_refuses_the_rest_and_loses_nothing(tmp_
         assert sorted(told) == list(range(1, len(told) + 1))
         assert len(told) <= count <= len(told) + len(threads)
         assert again.messages == []
+
+
+def _wait(say: Say) -> None:
+    threading.Event().wait(20.0)

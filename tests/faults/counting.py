@@ -114,7 +114,8 @@ class Tally:
             last = int(numbers[-1])
             if what == "append":
                 first, last, seq = map(int, numbers)
-                self.told.update(zip(range(first, last + 1), range(seq - last + first, seq + 1), strict=True))
+                seqs = range(seq - last + first, seq + 1)
+                self.told.update(zip(range(first, last + 1), seqs, strict=True))
             if promise in ("all", what):
                 self.promised = max(self.promised, last)
 

@@ -19,6 +19,7 @@ Stale bytes of other files in place of unwritten blocks are left out: file syste
 do not hand them out, and the format takes it for granted (`journal.recovery`).
 """
 
+import bisect
 import itertools
 import random
 from collections.abc import Iterable, Iterator
@@ -49,6 +50,7 @@ _EVERY_BYTE_UPTO = 400
 _SECTOR = 512
 _PAGE = 4096
 _FRUITLESS = 40
+_SHUFFLED_UPTO = 4096
 
 Kept = tuple[tuple[int, int], ...]
 """Ranges of a write's bytes that reached the disk."""
@@ -112,7 +114,12 @@ def states(recording: Recording, model: Model, *, limit: int, seed: int = 0) -> 
     """
     rng = random.Random(f"{model}{seed}")
     cuts = find_cuts(recording, "weak" if model == "killed" else model)
-    sources = [(cut, _crashes(recording, cut, model, rng)) for cut in cuts]
+    torn = {
+        i: _tears(write, rng)
+        for i, write in enumerate(recording.operations)
+        if isinstance(write, Write)
+    }
+    sources = [(cut, _crashes(torn, cut, model, rng)) for cut in cuts]
     seen: set[int] = set()
     while sources:
         left = []
@@ -187,39 +194,50 @@ def _folder_of(operation: Operation) -> int:
 # --- what may be left of the rest ----------------------------------------------------------------
 
 
-def _crashes(recording: Recording, cut: Cut, model: Model, rng: random.Random) -> Iterator[Crash]:
+def _crashes(
+    tears: dict[int, list[Tear]], cut: Cut, model: Model, rng: random.Random
+) -> Iterator[Crash]:
     """Yield the corners of what a cut could leave, then all of it or a sample without end."""
     if model == "killed":
         yield Crash(cut.at, frozenset(cut.names), frozenset(cut.data), {})
         return
     names = [frozenset(kept) for kept in _name_sets(cut.names, model)]
-    data = [frozenset(kept) for kept in _data_sets(cut.data)]
+    data = [frozenset(kept) for kept in _subsets(cut.data)]
     for kept_names in (names[-1], names[0]):
         for kept_data in (data[-1], data[0]):
             yield Crash(cut.at, kept_names, kept_data, {})
-    torn = [
-        (i, tear)
-        for i in cut.data
-        if isinstance(write := recording.operations[i], Write)
-        for tear in _tears(write, rng)
-    ]
+    torn = {i: tears[i] for i in cut.data if tears.get(i)}
+    writes = list(torn)
+    ends = list(itertools.accumulate((len(found) for found in torn.values()), initial=0))
     pairs = len(names) * len(data)
-    for number in rng.sample(range(pairs + len(torn)), pairs + len(torn)):
+    for number in _shuffled(pairs + ends[-1], rng):
         if number < pairs:
             yield Crash(cut.at, names[number // len(data)], data[number % len(data)], {})
             continue
-        i, tear = torn[number - pairs]
+        at = bisect.bisect_right(ends, number - pairs) - 1
+        i = writes[at]
+        tear = torn[i][number - pairs - ends[at]]
         kept = rng.choice((data[-1], frozenset(d for d in cut.data if d <= i), rng.choice(data)))
         yield Crash(cut.at, rng.choice((names[-1], rng.choice(names))), kept | {i}, {i: tear})
     while torn:
         yield _mixture(cut, names, torn, rng)
 
 
+def _shuffled(count: int, rng: random.Random) -> Iterator[int]:
+    """Yield the numbers below `count` in any order; of very many only some, perhaps twice."""
+    if count <= _SHUFFLED_UPTO:
+        yield from rng.sample(range(count), count)
+    else:
+        for _ in range(count):
+            yield rng.randrange(count)
+
+
 def _mixture(
-    cut: Cut, names: list[frozenset[int]], torn: list[tuple[int, Tear]], rng: random.Random
+    cut: Cut, names: list[frozenset[int]], torn: dict[int, list[Tear]], rng: random.Random
 ) -> Crash:
     """Drop some, tear some, keep the others."""
-    tears = dict(rng.choice(torn) for _ in range(rng.randint(1, 3)))
+    writes = rng.sample(list(torn), min(len(torn), rng.randint(1, 3)))
+    tears = {i: rng.choice(torn[i]) for i in writes}
     kept = frozenset(d for d in cut.data if d in tears or rng.random() < 0.7)
     return Crash(cut.at, rng.choice(names), kept, tears)
 
@@ -229,10 +247,6 @@ def _name_sets(names: list[int], model: Model) -> list[list[int]]:
     if model == "ordered":
         return [names[:end] for end in range(len(names) + 1)]
     return _subsets(names)
-
-
-def _data_sets(data: list[int]) -> list[list[int]]:
-    return _subsets(data)
 
 
 def _subsets(found: list[int]) -> list[list[int]]:

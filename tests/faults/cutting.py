@@ -134,7 +134,8 @@ def _counting(path: Path, habits: Habits, *, syncs: Syncs) -> Callable[[Say], No
         if syncs == "none":
             os.fsync = os.fdatasync = _do_nothing
         elif syncs == "retried":
-            os.fsync, os.fdatasync = _retrying(os.fsync), _retrying(os.fdatasync)
+            retrying: Any = _retrying(os.fsync), _retrying(os.fdatasync)
+            os.fsync, os.fdatasync = retrying
         try:
             count_on(path, habits, say)
         except (OSError, journal.JournalError):

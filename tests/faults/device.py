@@ -75,12 +75,14 @@ class PowerCut:
 
     def unmount(self) -> None:
         """Unmount it, once the kernel lets go of it."""
+        said = b""
         for _ in range(_UNMOUNT_TRIES):
             done = subprocess.run(["umount", str(self.path)], check=False, capture_output=True)
             if done.returncode == 0:
                 return
+            said = done.stderr
             time.sleep(0.02)
-        raise Violation(f"{self.path} stays mounted: {done.stderr.decode().strip()}")
+        raise Violation(f"{self.path} stays mounted: {said.decode().strip()}")
 
     def remove(self) -> None:
         """Unmount it for good, if it is mounted."""

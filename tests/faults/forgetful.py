@@ -81,8 +81,9 @@ class Node:
     def cut(self, chance: random.Random | None) -> None:
         """Be what is on disk; with `chance`, and what it keeps of the rest (I2)."""
         disk = bytearray(self.safe)
-        for offset, data in self.unsynced if chance else ():
-            _keep_some(disk, offset, data, chance)
+        if chance is not None:
+            for offset, data in self.unsynced:
+                _keep_some(disk, offset, data, chance)
         self.data, self.safe = disk, bytes(disk)
         self.mode = self.safe_mode
         self.unsynced.clear()
@@ -174,7 +175,8 @@ class Tree:
                 node.unsynced.clear()
                 raise OSError(errno.EIO, "a sync that fails once")
         node.sync()
-        due, left = [], []
+        due: list[list[Change]] = []
+        left: list[list[Change]] = []
         for changes in self._unsynced:
             with_it = self.ordered or any(folder == number for folder, _, _ in changes)
             (due if with_it else left).append(changes)
@@ -472,8 +474,8 @@ def _serve(device: int, control: socket.socket, tree: Tree) -> None:
     """Answer the kernel and the tester, until either is gone."""
     server = Server(tree)
     while True:
-        ready, _, _ = select.select([device, control], [], [])
-        if control in ready:
+        ready, _, _ = select.select([device, control.fileno()], [], [])
+        if control.fileno() in ready:
             asked = control.recv(64).decode().split()
             if not asked:
                 return

@@ -16,8 +16,10 @@ forked     A fork is a whole journal of its own, or unfinished and no journal.
 """
 
 import os
+import re
 import zlib
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -38,6 +40,7 @@ from tests.faults.story import FOLDER, FORK, Story, fixed_clock
 from tests.faults.tree import Tree, differences, read_tree, write_tree
 
 VIEW = "state.json"
+_STAT = re.compile(rb'"inode": *[0-9]+,"mtime_ns":[0-9]+|"crc":"[0-9a-f]+"\}|"sha256":"[0-9a-f]+"')
 _PROBE = {"path": "/probe", "value": [1, 1.0, True]}
 
 
@@ -57,6 +60,7 @@ class Judge:
             self._events += [_tell(name, data) for name, data in append.events]
             self._ends.append(len(self._events))
             self._states.append(plain(append.state))
+        self._settled: set[int] = set()
         self._foreign = {plain(value) for value in story.foreign}
 
     def check(self, state: State) -> None:
@@ -66,7 +70,7 @@ class Judge:
         # Who died without the machine finds the same boot, and everything as it was written.
         boot = durable.boot_id() if state.model == "killed" else "the boot after the power cut"
         try:
-            with mock.patch.object(durable, "boot_id", return_value=boot):
+            with mock.patch.object(durable, "boot_id", partial(str, boot)):
                 self._check(state.known)
         except Violation as violation:
             raise Violation(f"{self._story.name}: {violation}\n  {state}") from None
@@ -93,11 +97,15 @@ class Judge:
         settled = read_tree(self._root)
         if left := [path for path in settled if path.endswith(".journal-tmp") and FORK not in path]:
             raise Violation(f"tidy: {left}")
-        self._open().close()
-        if changes := differences(settled, read_tree(self._root)):
-            raise Violation(f"settled: {changes}")
-        self._go_on(reached)
         self._check_fork(known)
+        # Many disks are the same once they are recovered: what comes then is tried once.
+        key = _recovered(settled)
+        if key not in self._settled:
+            self._open().close()
+            if changes := differences(settled, read_tree(self._root)):
+                raise Violation(f"settled: {changes}")
+            self._go_on(reached)
+            self._settled.add(key)
 
     # --- before anything is opened ---------------------------------------------------------------
 
@@ -300,6 +308,17 @@ def _has_hole(tree: Tree) -> bool:
         for path, file in tree.items()
         if path.endswith(".jsonl")
     )
+
+
+def _recovered(tree: Tree) -> int:
+    """Return what tells a recovered journal from others, but for bytes that are only kept."""
+    found: list[object] = []
+    for path, file in tree.items():
+        if file is not None and path.endswith(witnesses.FILE_NAME):
+            found.append((path, _STAT.sub(b"", file.data)))
+        elif "/quarantine" not in path:
+            found.append((path, file and (file.data, file.mode)))
+    return hash(tuple(found))
 
 
 def plain(value: Any) -> bytes:

@@ -77,9 +77,9 @@ class Life:
         self._tear()
         self._try("open", self._open)
         self._append(1)
-        self._try("rebuild", lambda: self._now.rebuild())
+        self._try("rebuild", self._now.rebuild)
         self._append(1)
-        self._try("flush", lambda: self._now.flush())
+        self._try("flush", self._now.flush)
         self._try("close", self._close)
 
     # --- steps -----------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ def run(tier: Tier) -> Outcome:
         notes=(
             f"{writers} processes appended {appends} times each, all {writers * appends:,} there, "
             f"while {readers} readers looked {looked:,} times",
-            f"{writers // 2} processes and a stranger appended {lines:,} lines to one view of lines",
+            f"{writers // 2} processes and a stranger appended {lines:,} lines to one view",
             f"a process was killed {kills} times beside one that appended {appended:,} times, and "
             f"one that opened, read and verified {looked_at:,} times",
             f"{threads} threads of one process appended {each} times each with {syncs:,} syncs",
@@ -268,7 +268,7 @@ def write_in_threads(path: Path, threads: int, appends: int) -> int:
     syncs: list[int] = []
     real = os.fdatasync
 
-    def sync(fd: int) -> None:
+    def sync(fd: Any) -> None:
         syncs.append(fd)
         real(fd)
 

@@ -10,6 +10,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -71,7 +72,7 @@ def kill_often(path: Path, kills: int, plan: random.Random) -> tuple[Tally, list
     for _ in range(kills):
         durability = plan.choice(_DURABILITIES)
         habits = Habits(plan.randrange(2**32), durability, plan.choice((300, 3000, 300_000)))
-        with Process(lambda say: count_on(path, habits, say)) as writer:
+        with Process(partial(count_on, path, habits)) as writer:
             writer.read_until(plan.choice((0, 1, plan.randrange(2, 40))))
             time.sleep(plan.random() * 0.004)
             tally.hear(writer.kill())

@@ -1,0 +1,1 @@
+"""Time travel: laws against brute force, forks, audits."""

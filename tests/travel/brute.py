@@ -3,6 +3,7 @@
 `states[seq]` is the state after event `seq`. Nothing here uses the code that is asked.
 """
 
+import itertools
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,9 +11,11 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from journal.errors import UsageError
 from projections import patch
 from projections.document.importing import import_versions
 from projections.document.translation import parse
+from projections.document.version import Version
 from projections.document.versions import read_versions
 
 ABSENT = b""
@@ -35,6 +38,7 @@ def load(source: Path, folder: Path) -> History:
     """Import a history into a journal; the states come from its versions themselves."""
     states: list[Any] = [{}, {}]
     for version in read_versions(source):
+        assert isinstance(version, Version)
         if version.content is None:
             states.append(None)
         else:
@@ -48,14 +52,14 @@ def look(state: Any, pointer: str) -> bytes:
     """What is at a pointer, as JSON with sorted keys; ABSENT where nothing is."""
     try:
         return orjson.dumps(patch.get(state, pointer), option=orjson.OPT_SORT_KEYS)
-    except Exception:
+    except UsageError:
         return ABSENT
 
 
 def blame(states: list[Any], pointer: str, after: int, upto: int) -> list[tuple[int, bytes, bytes]]:
     """(seq, old, new) of each event that changed what is at the pointer, newest first."""
     looks = [look(state, pointer) for state in states[after : upto + 1]]
-    pairs = enumerate(zip(looks, looks[1:], strict=False), after + 1)
+    pairs = enumerate(itertools.pairwise(looks), after + 1)
     return [(seq, old, new) for seq, (old, new) in pairs if old != new][::-1]
 
 

@@ -41,7 +41,12 @@ EVENTS: st.SearchStrategy[Event] = st.one_of(
     st.fixed_dictionaries({"patch": VALUES}).map(lambda data: ("merge", data)),
     st.fixed_dictionaries({"patch": OPERATIONS}).map(lambda data: ("patch", data)),
 )
-APPENDS = st.lists(st.lists(EVENTS, min_size=1, max_size=3), min_size=1, max_size=25)
+# Drawn from a few, so that values are written again as they are, and come back.
+APPENDS = st.lists(EVENTS, min_size=1, max_size=8).flatmap(
+    lambda few: st.lists(
+        st.lists(st.sampled_from(few), min_size=1, max_size=3), min_size=1, max_size=25
+    )
+)
 
 PLAIN = Projection(
     "document",

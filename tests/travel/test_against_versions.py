@@ -1,4 +1,4 @@
-"""Real histories: blame, bisect and diff are what the versions themselves say, for random questions.
+"""Real histories: blame, bisect and diff are what the versions say, for random questions.
 
 A hundred questions in all on the histories in tests/data; with JOURNAL_HISTORIES, which names more,
 a thousand.

@@ -1,4 +1,4 @@
-"""Forks: the same history up to a seq, what might have been from there, and a source that is as it was."""
+"""Forks: the same history up to a seq, what might have been, a source that is as it was."""
 
 import os
 import stat
@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import journal
-from journal import durable
 from journal.engine.travel.changing import Change, Drop, Edit, Insert, read_edit
 from journal.errors import Conflict, UsageError
 from journal.event import Draft
@@ -290,7 +289,7 @@ def test_where_links_cannot_be_made_it_is_copied(
     def refuse(*args: object, **options: object) -> None:
         raise OSError(18, "Invalid cross-device link")
 
-    monkeypatch.setattr(durable.os, "link", refuse)
+    monkeypatch.setattr(os, "link", refuse)
     report = fork(source, tmp_path / "target")
     assert report.linked == []
     with journal.open(tmp_path / "target") as engine:

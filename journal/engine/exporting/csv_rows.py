@@ -16,15 +16,13 @@ from journal.engine.exporting.columns import NAMES, row_of
 if TYPE_CHECKING:
     from journal.engine.engine import Engine
 
-_GROUP_BYTES = 1 << 16
-
 
 def write(engine: "Engine", out: BinaryIO, *, after: int = 0, upto: int | None = None) -> int:
     """Write the events after `after` up to and with `upto` as CSV; return how many.
 
     Raises `Corrupt` at the end, after all good events, where some are damaged.
     """
-    text = io.StringIO(newline="")
+    text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=False)
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(NAMES)
     count = 0
@@ -32,14 +30,6 @@ def write(engine: "Engine", out: BinaryIO, *, after: int = 0, upto: int | None =
         for event in engine.events(after, upto):
             rows.writerow(row_of(event))
             count += 1
-            if text.tell() > _GROUP_BYTES:
-                _move(text, out)
     finally:
-        _move(text, out)
+        text.detach()  # flushes, and leaves `out` open
     return count
-
-
-def _move(text: io.StringIO, out: BinaryIO) -> None:
-    out.write(text.getvalue().encode())
-    text.seek(0)
-    text.truncate()
