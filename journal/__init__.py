@@ -8,7 +8,7 @@
         j.state                       # {"phase": "plan"}
 
 `import journal` loads the ground floor only (errors, events, the log); `open` and `init` bring the
-engine with the projections.
+engine with the projections. What both return is a `journal.Engine`; see `help(journal.Engine)`.
 """
 
 import importlib

@@ -185,16 +185,15 @@ def _refuse_twice(path: Path, root: Any) -> None:
 def _unfit(path: Path, text: str, found: Any, error: msgspec.ValidationError) -> Corrupt:
     """Make the error for a setting that is unknown or does not fit, with its line."""
     why = unfit.say(error, "the file")
-    key = why.split(" ")[0].rstrip(":").split(".")
-    shape, value = Config, found
+    unknown = why.endswith(" is not known")
+    key = (why.removesuffix(" is not known") if unknown else re.split(r":? ", why)[0]).split(".")
+    shape: Any = Config(id="")
     for name in key[:-1]:
-        shape, value = msgspec.structs.asdict(Config(id=""))[name].__class__, value[name]
-    fields = {field.name: field.type for field in msgspec.structs.fields(shape)}
+        shape, found = getattr(shape, name, None), found[name]
     if "Invalid enum value" in why:
-        legal = ", ".join(get_args(fields[key[-1]]))
-        why = f"{'.'.join(key)} is {value[key[-1]]!r}; it is one of {legal}"
-    elif key[-1] not in fields and why.endswith(" is not known"):
-        why = f"{'.'.join(key)} is no setting; there are {', '.join(fields)}"
+        why = f"{'.'.join(key)} is {found[key[-1]]!r}; it is one of {', '.join(DURABILITIES)}"
+    elif unknown:
+        why = f"{'.'.join(key)} is no setting; there are {', '.join(shape.__struct_fields__)}"
     return Corrupt(why, path=path, line=_line_of(text, key), advice=_HOW_TO_MEND)
 
 
@@ -202,7 +201,8 @@ def _line_of(text: str, key: list[str]) -> int | None:
     """Return the line where a setting stands, None for one that is missing."""
     import yaml
 
-    node, line = yaml.compose(text, Loader=yaml.SafeLoader), None
+    node: Any = yaml.compose(text, Loader=yaml.SafeLoader)
+    line: int | None = None
     for name in key:
         pairs = node.value if node is not None and node.id == "mapping" else []
         found = next((pair for pair in pairs if pair[0].value == name), None)

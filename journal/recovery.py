@@ -27,7 +27,7 @@ from pathlib import Path
 
 import msgspec
 
-from journal import codec, durable
+from journal import codec, durable, plural
 from journal.errors import Corrupt
 from journal.segment import BadBlock, Block, Position, Segment, lost_upto
 
@@ -97,9 +97,7 @@ class Damage(msgspec.Struct, frozen=True, kw_only=True):
             return f"what stood there from event {self.first_lost} on, if anything did"
         if self.last_lost < self.first_lost:
             return "no event"
-        if self.last_lost == self.first_lost:
-            return f"event {self.first_lost}"
-        return f"events {self.first_lost} to {self.last_lost}"
+        return plural.span(self.first_lost, self.last_lost)
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,17 +162,13 @@ def missing_end(segment: Segment, synced_seq: int) -> Corrupt:
     if damage is not None:
         return corrupt(damage, note)
     return Corrupt(
-        f"{_span(min(end.seq + 1, synced_seq), synced_seq)} missing at the end{note}",
+        f"{plural.are(min(end.seq + 1, synced_seq), synced_seq)} missing at the end{note}",
         path=segment.path,
         line=segment.count_lines(end.offset) + 1,
         offset=end.offset,
         seq=end.seq + 1,
         advice=REPAIR_ADVICE,
     )
-
-
-def _span(first: int, last: int) -> str:
-    return f"event {first} is" if first == last else f"events {first} to {last} are"
 
 
 def corrupt(damage: Damage, note: str = "") -> Corrupt:

@@ -19,6 +19,7 @@ _KINDS = {
 }
 _MISSING = re.compile(r"Object missing required field `(.+)`")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.+)`", re.DOTALL)
+_BOUND = re.compile(r"Expected `([^`]+)`( .+)")
 _TYPE = re.compile(r"Expected `([^`]+)`(.*), got `([^`]+)`")
 
 
@@ -33,6 +34,8 @@ def say(error: Exception, whole: str = "it") -> str:
         return f"{inside}{found[1]} is not known"
     if found := _TYPE.fullmatch(why):
         return f"{place or whole} is {_name(found[3])}, {_name(found[1])}{found[2]} is expected"
+    if found := _BOUND.fullmatch(why):
+        return f"{place or whole} is out of its range: {_name(found[1])}{found[2]} is expected"
     return f"{place or whole}: {why}"
 
 

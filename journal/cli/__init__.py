@@ -41,12 +41,14 @@ from journal.cli import (
     importing,
     keeping,
     listing,
+    output,
     reading,
     stepping,
     systems,
     tracing,
     writing,
 )
+from journal.errors import JournalError
 
 app = typer.Typer(
     name="journal",
@@ -89,6 +91,8 @@ for _commands in (
 
 def main() -> None:
     """Run the command line of this process; ends with the exit code of the command."""
+    if not output.open_streams():
+        sys.exit(JournalError.exit_code)
     try:
         app(prog_name="journal")
     except KeyboardInterrupt:

@@ -18,11 +18,13 @@ _WIDEST_NAME = 24
 class Columns:
     """The columns of one listing."""
 
-    def __init__(self, last_seq: int, *, type_width: int = _USUAL_TYPE) -> None:
-        """Know the largest seq that is likely."""
+    def __init__(
+        self, last_seq: int, *, type_width: int = _USUAL_TYPE, actor_width: int = 0
+    ) -> None:
+        """Know the largest seq that is likely, and how wide type and actor are at least."""
         self.width = shutil.get_terminal_size((_FALLBACK_COLUMNS, 24)).columns
         self._seq = len(str(last_seq))
-        self._type, self._actor = type_width, 0
+        self._type, self._actor = type_width, actor_width
 
     def put(self, seq: int, time: str, kind: str, actor: str, words: str) -> None:
         """Print a line; `words` come without control characters."""

@@ -121,7 +121,9 @@ def compare(
 
 def _put_difference(found: "Difference") -> None:
     if found.seq is None:
-        output.put(f"equal: the states are the same after each of {found.events:,} events")
+        output.put(
+            f"equal: the states are the same after each of {output.count(found.events, 'event')}"
+        )
         return
     if found.seq:
         output.put(f"differs first after event {found.seq:,} ({found.type}, {found.time})")

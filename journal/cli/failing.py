@@ -8,6 +8,7 @@ I2  The code is read off the error's class; `OSError` is 1, and its path is said
 """
 
 import os
+import stat
 import sys
 import traceback
 from typing import Any
@@ -49,7 +50,7 @@ def explain(error: BaseException) -> int:
         output.say_error(str(error))
         return error.exit_code
     if isinstance(error, OSError):
-        output.say_error(_say_os_error(error))
+        output.say_error(say_os_error(error))
     elif isinstance(error, MemoryError):
         output.say_error("there is not enough memory for this\nNothing was changed.")
     else:
@@ -68,7 +69,8 @@ def _flush_results() -> None:
         output.give_up_stdout()
 
 
-def _say_os_error(error: OSError) -> str:
+def say_os_error(error: OSError) -> str:
+    """Say what the system refused, and where; of a mode that forbids, whose file it is."""
     names = [
         os.fsdecode(n) for n in (error.filename, error.filename2) if isinstance(n, str | bytes)
     ]
@@ -91,10 +93,22 @@ def _say_owner(path: str) -> str:
 
     while True:
         try:
-            owner = os.stat(path, follow_symlinks=False).st_uid
+            found = os.stat(path, follow_symlinks=False)
+            owner = found.st_uid
+            if owner == os.geteuid():
+                return _say_mode(path, found.st_mode)
             return f" (it belongs to {name(owner)}, you are {name(os.geteuid())})"
         except OSError:
             above = os.path.dirname(path)
             if above in ("", path):
                 return ""
             path = above
+
+
+def _say_mode(path: str, mode: int) -> str:
+    """Say the mode of one's own file or folder, and how to use it where the mode forbids it."""
+    wanted, letters = (0o700, "rwx") if stat.S_ISDIR(mode) else (0o600, "rw")
+    said = f" (it is yours, and its mode is {stat.S_IMODE(mode):o})"
+    return (
+        said if mode & wanted == wanted else f"{said}\n`chmod u+{letters} {path}` lets you use it."
+    )

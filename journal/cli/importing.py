@@ -26,7 +26,12 @@ _FORMATS = {
 }
 
 _Strict = Annotated[
-    bool, typer.Option("--strict", help="Import nothing if anything in the source is no version.")
+    bool,
+    typer.Option(
+        "--strict",
+        help="Import nothing if anything in the source is no version. (A version whose text does "
+        "not parse is one: it is kept as text.)",
+    ),
 ]
 
 
@@ -92,7 +97,8 @@ def git(
 ) -> None:
     """Import the versions of one file in a local git repository.
 
-    Author, time and subject of each commit are kept. A journal that is not there yet is made;
+    Author, time and subject of each commit are kept. A rename is not followed: what came before it
+    is the history of another path. A journal that is not there yet is made;
     importing again goes on where it stopped.
     """
     from projections.document.git import Order, read_git

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
+from journal import plural
 from journal.cli import finding, given, opening, output, parsing
 from journal.cli.anchoring import Anchors, AnchorsFile, read_anchors
 from journal.cli.listing import last_seq
@@ -142,10 +143,7 @@ def _put_verified(found: "Verified") -> None:
         output.put(f"{good} {read}; head {found.head.seq}:{found.head.sha256}")
     else:
         output.put(f"{output.count(len(found.problems), 'problem')} in {read}")
-        output.say(
-            "nothing was changed; `journal repair --dry-run` says what a repair of the log would "
-            "do, `journal rebuild` puts views and checkpoints back"
-        )
+        output.say("\n".join(["nothing was changed", *found.advice]))
 
 
 def _place(problem: "Problem") -> str:
@@ -282,8 +280,7 @@ def _describe_segment(one: "SegmentRepair", *, dry_run: bool) -> list[str]:
     lines = [f"{one.segment}: {kept} {output.count(one.kept, 'event')}"]
     lines += [f"  {why}" for why in one.why]
     for first, last in one.lost:
-        what = f"event {first}" if first == last else f"events {first} to {last}"
-        lines.append(f"  {lost} {what}")
+        lines.append(f"  {lost} {plural.span(first, last)}")
     if one.quarantine:
         lines.append(f"  the damaged file: quarantine/{one.quarantine}")
     return lines

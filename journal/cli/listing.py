@@ -35,6 +35,7 @@ from journal.witness import WitnessFile
 _NO_END = 2**62
 _FIRST_WINDOW = 256
 _POLL_S = 0.2
+_USUAL_ACTOR = len("planner")
 _STAT_COLUMNS = len("+10 -10 ~10")
 
 Show = Callable[[Line], None]
@@ -353,7 +354,7 @@ class _Shown:
     """Events in columns for people: seq, time, type, actor, data as far as the line goes."""
 
     def __init__(self, last_seq: int, effects: Effects | None = None) -> None:
-        self._columns = Columns(last_seq)
+        self._columns = Columns(last_seq, actor_width=_USUAL_ACTOR)
         self._effects = effects
 
     def __call__(self, found: Line) -> None:

@@ -17,7 +17,7 @@ from typing import IO, Any
 import msgspec
 import orjson
 
-from journal import codec
+from journal import codec, plural
 from journal.event import Event
 
 _RESET = "\x1b[0m"
@@ -31,6 +31,20 @@ _STYLES = {
 
 
 # --- results -------------------------------------------------------------------------------------
+
+
+def open_streams() -> bool:
+    """Make up for a stderr that was closed; say so and return False if stdout was.
+
+    The next file that is opened would get the number of the closed one, and with it whatever is
+    printed: so nothing is opened then.
+    """
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - to the end
+    if sys.stdout is None:
+        say_error("standard output is closed\nNothing was done; send it to /dev/null instead.")
+        return False
+    return True
 
 
 def put(text: str) -> None:
@@ -140,9 +154,7 @@ def shorten(value: Any, columns: int) -> str:
     return plain(text if len(text) <= columns else text[: columns - 1] + "…")
 
 
-def count(number: int, one: str, many: str = "") -> str:
-    """Return `1 event`, `1,234 events`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+count = plural.count
 
 
 def size(size_bytes: int) -> str:

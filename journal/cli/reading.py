@@ -59,7 +59,10 @@ def state(
     """
     place = read_place(at) if at else None
     with opening.for_reading(folder) as engine:
-        found = engine.state if place is None else engine.state_at(engine.seq_of(place))
+        seq = engine.seq if place is None else engine.seq_of(place)
+        found = engine.state if place is None else engine.state_at(seq)
+    if seq == 0 and place != 0:
+        output.say(f"{output.plain(at)} is before the first event: this is the state at the start")
     if not query:
         _put_value(found, compact=as_json)
         return

@@ -12,6 +12,7 @@ import msgspec
 import orjson
 import typer
 
+from journal import plural
 from journal.cli import changes, opening, output, parsing
 from journal.cli.columns import Columns
 from journal.cli.options import AsJson, Folder, read_count, read_place
@@ -186,5 +187,5 @@ def bisect(
         output.say(f"it was true before, too: as of event {first}")
     output.say(f"looked at {output.count(found.states, 'state')}")
     if event is None:
-        output.say(f"it is true after none of the events {first + 1} to {last}")
+        output.say(f"it is true after none of them: {plural.span(first + 1, last)}")
         raise typer.Exit(JournalError.exit_code)

@@ -10,6 +10,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
+from journal import plural
 from journal.cli import given, opening, output, parsing
 from journal.cli.options import LOCK_TIMEOUT, AsJson, Folder, LockTimeout, read_count, read_seq
 from journal.config import Durability
@@ -165,8 +166,7 @@ def _put_stored(events: list[Event]) -> None:
     except BrokenPipeError:
         raise
     except OSError:
-        last = events[-1].seq
-        which = f"event {last} is" if len(events) == 1 else f"events {events[0].seq} to {last} are"
+        which = plural.are(events[0].seq, events[-1].seq)
         output.say(f"{which} stored; only printing failed, so do not append again")
         raise
 

@@ -29,7 +29,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from journal import codec, durable
+from journal import codec, durable, plural
 from journal import config as configs
 from journal.engine.appending import Appender
 from journal.engine.checks import check_state
@@ -51,6 +51,10 @@ _TAKEN_OVER_BY = 100
 _ADVICE = (
     "`journal adopt` records the difference as an event; `journal rebuild` puts the view back as "
     "the log has it (the bytes are kept in quarantine)."
+)
+_REFUSED_ADVICE = (
+    "Mend the file by hand and open again, or run `journal rebuild`, which puts it back as the log "
+    "has it (the bytes are kept in quarantine)."
 )
 
 
@@ -97,8 +101,8 @@ class DriftKeeper:
             if record is None or last <= tail:
                 continue
             core.say(
-                f"{view.file} shows events {tail + 1} to {last}, which are not in the log: lost, "
-                f"as durability {core.config.durability!r} allows; the view is written again"
+                f"{view.file} shows {plural.span(tail + 1, last)}, not in the log: lost, as "
+                f"durability {core.config.durability!r} allows; the view is written again"
             )
             records.pop(view.name)
             if not isinstance(view, LinesView):
@@ -194,8 +198,8 @@ class DriftKeeper:
                 self._adopt(view, place, record, found, value)
                 return
         except UsageError as error:
-            raise Drift(error.message, path=place.path, advice=_ADVICE) from error
-        raise self._drift(place, value)
+            raise Drift(error.message, path=place.path, advice=_REFUSED_ADVICE) from error
+        raise self._drift(place, record, value)
 
     def read(self, place: views.Place, found: views.Found) -> Any:
         """Return the value of a document that somebody else wrote; raises `Drift`."""
@@ -211,15 +215,19 @@ class DriftKeeper:
             raise Drift(
                 f"changed by somebody else, and not readable: {where}{error.why}",
                 path=place.path,
-                advice="Mend the file by hand and open again, or run `journal rebuild`, which puts "
-                "it back as the log has it (the bytes are kept in quarantine).",
+                advice=_REFUSED_ADVICE,
             ) from error
 
     def _may_be_ahead(self) -> bool:
         """Say whether a power cut may have left a view that shows events the log has lost (I3)."""
         return not self._core.by_stat and self._core.config.durability != "always"
 
-    def _drift(self, place: views.Place, value: Any) -> Drift:
+    def _drift(self, place: views.Place, record: ViewRecord, value: Any) -> Drift:
+        advice = _ADVICE
+        try:
+            self._adoption(record, value)
+        except UsageError as error:
+            advice = f"It cannot be adopted: {error.message}. {_REFUSED_ADVICE}"
         changes = diff(self._core.fresh().state, value)
         first = changes[0] if changes else {"path": "", "op": "replace"}
         more = f", and {len(changes) - 1} more" if len(changes) > 1 else ""
@@ -227,7 +235,7 @@ class DriftKeeper:
             f"changed by somebody else: {first['op']} at {first['path'] or 'the root'!r}{more}",
             path=place.path,
             pointer=str(first["path"]),
-            advice=_ADVICE,
+            advice=advice,
         )
 
     def _is_ours(self, record: ViewRecord, found: views.Found, value: Any) -> bool:
@@ -259,18 +267,24 @@ class DriftKeeper:
     ) -> Event:
         """Append `journal.adopted` (I2); raises `UsageError` where it is not adoptable."""
         core = self._core
-        base, patch = self._smallest_patch(record, value)
-        newest = core.fresh().state
-        adopted = apply_patch(codec.copy_value(newest), codec.copy_value(patch))
-        check_state(adopted, core.projection)
-        core.projection.check(adopted)
-        core.projection.check_adoption(newest, adopted)
+        base, patch = self._adoption(record, value)
         digest = codec.sha256(found.data)
         data = {"view": view.name, "sha256": digest, "base": base, "patch": patch}
         event = self._appender.add_engine_event(ADOPTED, data)
         self._vouch(place, digest, event.seq)
         core.say(f"{place.path} was changed by somebody else; adopted as event {event.seq}")
         return event
+
+    def _adoption(self, record: ViewRecord | None, value: Any) -> tuple[int, list[Any]]:
+        """Return what would be adopted, a patch and the seq it starts from; raises `UsageError`."""
+        core = self._core
+        base, patch = self._smallest_patch(record, value)
+        newest = core.fresh().state
+        adopted = apply_patch(codec.copy_value(newest), codec.copy_value(patch))
+        check_state(adopted, core.projection)
+        core.projection.check(adopted)
+        core.projection.check_adoption(newest, adopted)
+        return base, patch
 
     def _smallest_patch(self, record: ViewRecord | None, value: Any) -> tuple[int, list[Any]]:
         core = self._core

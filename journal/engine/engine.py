@@ -392,7 +392,9 @@ class Engine(TimeTravel):
         with self._core.appending():
             self.appender.catch_up()
             self._core.log.sync(self.seq)
-            return Rebuilder(self._core, self.viewer, self.snapshotter).run(progress)
+            found = Rebuilder(self._core, self.viewer, self.snapshotter).run(progress)
+            self.viewer.settle()
+            return found
 
     def flush(self) -> None:
         """Put everything appended on disk and bring every view up to date."""

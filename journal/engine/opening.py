@@ -299,6 +299,7 @@ def _open_reading(core: Core) -> None:
         core.damage = missing
         core.reader.take_in_half()
         core.say(missing.message)
+    _say_if_id_differs(core)
 
 
 def _vouched_state(core: Core) -> Live:
@@ -330,11 +331,18 @@ def _open_writing(engine: Engine, core: Core, on_drift: OnDrift) -> None:
         record = core.witness_file.read()
         synced = None if record is None else record.synced
         core.boot = "" if record is None else record.boot
+        before = len(core.history.names)
         notes = core.log.recover(synced, snapshot_seq=core.newest_snapshot_seq())
+        if len(core.history.names) > before:
+            core.say(
+                f"{core.history.names[-2]} may not be written by anybody, as a closed segment: a "
+                "rotation was cut off, or its mode was changed; a new segment goes on"
+            )
         tail = core.history.tail
         if core.log.header is None:
             _refuse_empty_beside_state(core)
             notes = [_created_note(core)]
+        _say_if_id_differs(core)
         _say_if_clock_is_behind(core)
         core.live = _live_at_tail(core)
         engine.viewer.lines_start(tail.seq)
@@ -347,7 +355,8 @@ def _open_writing(engine: Engine, core: Core, on_drift: OnDrift) -> None:
         core.log.sync(core.history.tail.seq)
         with core.viewing():
             _remove_leftovers(core)
-        engine.publisher.publish_at_opening(engine.viewer.content(core.fresh()))
+        if on_drift != "replace":  # else whoever asked compares the views with the log first
+            engine.publisher.publish_at_opening(engine.viewer.content(core.fresh()))
 
 
 def _remove_leftovers(core: Core) -> None:
@@ -364,6 +373,16 @@ def _remove_leftovers(core: Core) -> None:
             continue
         except OSError as error:
             core.say(f"a temporary file of a killed writer stays in {folder}: {error}")
+
+
+def _say_if_id_differs(core: Core) -> None:
+    """The log's first event says who the journal is; a journal.yaml that differs was edited."""
+    known, believed = core.reader.journal_id, core.config.id
+    if known != believed:
+        core.say(
+            f"{core.path / configs.FILE_NAME}: id is {believed!r}, but the log is that of journal "
+            f"{known}, and the log's id holds; write that there"
+        )
 
 
 def _say_if_clock_is_behind(core: Core) -> None:

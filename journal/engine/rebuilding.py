@@ -150,7 +150,11 @@ class Rebuilder:
     def _put_aside(self, name: str, data: bytes) -> None:
         core = self._core
         stamp = format_time(core.clock()).translate({ord(mark): None for mark in "-:."})
-        views.put_aside(name, data, core.quarantine, stamp)
+        saved = views.put_aside(name, data, core.quarantine, stamp)
+        core.say(
+            f"{name} is not as the log has it; the bytes that stood there are kept as "
+            f"{core.quarantine / saved}"
+        )
 
 
 def _same_lines(view: LinesView, due: list[views.Line], found: bytes) -> bool:

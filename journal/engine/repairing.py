@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from journal import codec, durable, recovery, witness
+from journal import codec, durable, plural, recovery, witness
 from journal import config as configs
 from journal.config import Config
 from journal.engine.appending import Appender
@@ -251,6 +251,8 @@ class _Repair:
         else:
             kind = ROTATED
             data["previous"] = {"segment": previous[0], "sha256": previous[1]}
+        # As early as can be: asked for a time before the next good event, the answer is then that
+        # events are lost, and not that nothing had happened yet.
         time = end.time or "1970-01-01T00:00:00.000Z"
         return Event(seq=int(name[:20]), time=time, type=kind, data=data)
 
@@ -443,7 +445,7 @@ class _Builder:
             return
         first = self.seq + 1
         if not self.damaged:
-            self.why.append(f"events {first} to {seq} are missing")
+            self.why.append(f"{plural.are(first, seq)} missing")
         self.damaged = True
         lost = Event(seq=first, time=self.time, type=LOST, data=None)
         self._add(codec.encode_body(lost, codec.encode_value({"upto": seq})))

@@ -19,7 +19,10 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
-    """What `verify` found; `ok` means no problems. `notes` are worth knowing and no problems."""
+    """What `verify` found; `ok` means no problems. `notes` are worth knowing and no problems.
+
+    `advice`: what to do about the problems, a sentence for each kind of them.
+    """
 
     ok: bool
     events: int
@@ -28,6 +31,7 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     problems: list[Problem]
     notes: list[str] = []
     unknown: dict[str, int] = {}
+    advice: list[str] = []
 
 
 class Rebuilt(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from journal import codec
+from journal import codec, plural
 from journal.errors import Corrupt
 from journal.event import CARRIES_STATE, LOST
 from journal.log.history import History
@@ -98,7 +98,7 @@ class Fold:
         if self._hole is not None:
             first, last = self._hole
             raise Corrupt(
-                f"events {first} to {last} are lost, so the state at event {self._live.seq} "
+                f"{plural.are(first, last)} lost, so the state at event {self._live.seq} "
                 "is not known",
                 path=folder,
                 seq=first,

@@ -14,9 +14,10 @@ from typing import Any
 import msgspec
 import orjson
 
-from journal import codec, recovery
+from journal import codec, plural, recovery
 from journal.engine.core import Core
 from journal.engine.evidence import gather
+from journal.engine.remedies import remedies
 from journal.engine.reports import Problem, Verified
 from journal.engine.states import Fold, Live
 from journal.engine.viewing import Viewer
@@ -93,6 +94,7 @@ class Verifier:
             self._check_views(live)
         self._check_asked()
         self._check_witness(live.seq)
+        self._note_unfinished()
         tail = history.tail
         return Verified(
             ok=not self._problems,
@@ -101,6 +103,7 @@ class Verifier:
             head=history.head(tail.seq) if tail.seq else Head(0, history.last_name, 0, _EMPTY),
             problems=self._problems,
             notes=self._notes,
+            advice=remedies(self._problems),
             unknown=dict(Counter(unknown.type for unknown in self._unknown)),
         )
 
@@ -188,6 +191,20 @@ class Verifier:
                 )
         digest.update(segment.read(hashed, block.after.offset))
         return block.after.offset
+
+    def _note_unfinished(self) -> None:
+        """Name the bytes at the end that are no whole append: no damage, but worth knowing."""
+        history, tail = self._history, self._history.tail
+        with Segment(history.folder / history.last_name) as segment:
+            rest = segment.size() - tail.offset
+            if rest <= 0 or self._damage is not None:
+                return
+            line = segment.count_lines(tail.offset) + 1
+        many = "1 byte that is" if rest == 1 else f"{rest} bytes that are"
+        self._notes.append(
+            f"{history.last_name}, line {line}, byte {tail.offset}: {many} no whole append: one is "
+            "under way, or a crash cut it off and the next writer sets it aside"
+        )
 
     def _report_damage(self, segment: Segment, damage: Damage) -> None:
         self._broken = True
@@ -329,8 +346,8 @@ class Verifier:
             self._previous = None
             self._add(
                 "gap",
-                f"ends at event {live.seq}, and the next segment starts at event {due}: events "
-                f"{live.seq + 1} to {due - 1} are missing",
+                f"ends at event {live.seq}, and the next segment starts at event {due}: "
+                f"{plural.are(live.seq + 1, due - 1)} missing",
                 segment=name,
                 seq=live.seq + 1,
             )
@@ -342,8 +359,8 @@ class Verifier:
             if not 1 <= seq <= tail:
                 self._add(
                     "anchor",
-                    f"event {seq} was noted, and history ends at event {tail}: events "
-                    f"{tail + 1} to {seq} are missing at the end",
+                    f"event {seq} was noted, and history ends at event {tail}: "
+                    f"{plural.are(tail + 1, seq)} missing at the end",
                     seq=seq,
                 )
 
@@ -378,7 +395,9 @@ class Verifier:
                 continue
             elif seen.voucher is not None and seen.voucher.seq < live.seq:
                 behind = live.seq - seen.voucher.seq
-                self._notes.append(f"{seen.view.file} is {behind} events behind, as it may be")
+                self._notes.append(
+                    f"{seen.view.file} is {plural.count(behind, 'event')} behind, as it may be"
+                )
             else:
                 self._add("view", self._describe_view(seen.view.file, seen.data, live.state))
 
@@ -397,13 +416,14 @@ class Verifier:
         lost = sum(due_seq <= shown for due_seq, _ in sifted.missing)
         if lost:
             how = "`journal rebuild` writes them again"
-            self._add("view", f"{view.file} lacks {lost} lines of the log; {how}")
+            self._add("view", f"{view.file} lacks {plural.count(lost, 'line')} of the log; {how}")
         if sifted.bad:
-            self._add("view", f"{view.file} has {len(sifted.bad)} lines that are damaged")
+            self._add("view", f"{view.file} has {plural.count(len(sifted.bad), 'damaged line')}")
         if len(sifted.missing) > lost:
             self._notes.append(f"{view.file} is behind, as it may be")
         if sifted.foreign:
-            self._notes.append(f"{view.file} has {len(sifted.foreign)} lines of somebody else's")
+            lines = plural.count(len(sifted.foreign), "line")
+            self._notes.append(f"{view.file} has {lines} of somebody else's")
 
     def _describe_view(self, name: str, data: bytes, state: Any) -> str:
         from projections.foreign import read_json
@@ -424,8 +444,8 @@ class Verifier:
         if synced > seq:
             self._add(
                 "witness",
-                f"event {synced} was known to be on disk, and the log ends at event {seq}: events "
-                f"{seq + 1} to {synced} are missing at the end",
+                f"event {synced} was known to be on disk, and the log ends at event {seq}: "
+                f"{plural.are(seq + 1, synced)} missing at the end",
                 seq=seq + 1,
             )
 

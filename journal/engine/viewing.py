@@ -23,7 +23,7 @@ from journal.event import Event, format_time
 from journal.segment import Block
 from journal.witness import Synced, ViewRecord, Voucher, Witness
 from projections import view as views
-from projections.projection import DocumentView, LinesView, Unknown
+from projections.projection import DocumentView, LinesView, Unknown, View
 from projections.view import Line
 
 _STAMP_MARKS = str.maketrans(":.", "--")
@@ -54,6 +54,7 @@ class Viewer:
         self._pending_mutex = threading.Lock()
         self._pending: dict[str, list[Line]] = {view.name: [] for view in self.line_views}
         self._pending_after = -1
+        self._unwritten: dict[str, str] = {}
         self.snapshot_seq = 0
 
     # --- content ---------------------------------------------------------------------------------
@@ -167,12 +168,19 @@ class Viewer:
                     written = self._write_document(witness, records, place, content)
                 else:
                     written = self._write_lines(witness, records, place, view, content)
+                self._unwritten.pop(view.name, None)
             except (OSError, JournalError) as error:
                 whole = False
-                core.say(f"{view.file} could not be written and waits for the next append: {error}")
+                self._say_unwritten(view, str(error))
         if not written or core.log.synced.seq > witness.synced_seq:
             self.write_witness(witness, records)
         return whole
+
+    def _say_unwritten(self, view: View, why: str) -> None:
+        """Say that a view waits, once: it is tried again with each append, and at the end."""
+        if self._unwritten.get(view.name) != why:
+            self._unwritten[view.name] = why
+            self._core.say(f"{view.file} could not be written and waits for the next append: {why}")
 
     def _write_document(
         self,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from journal import recovery
+from journal import plural, recovery
 from journal.errors import Corrupt
 from journal.recovery import PUT_BACK_ADVICE, Damage
 from journal.segment import BadBlock, Block, Position, Segment, list_names, name_of
@@ -229,7 +229,7 @@ def list_segments(folder: Path, *, any_first: bool = False) -> tuple[str, ...]:
     if names and (any_first or names[0] == name_of(1)):
         return tuple(names)
     others = sorted(set(os.listdir(folder)) - set(names))
-    lost = f"events 1 to {int(names[0][:20]) - 1} are missing: " if names else ""
+    lost = f"{plural.are(1, int(names[0][:20]) - 1)} missing: " if names else ""
     seen = f" (other files here: {', '.join(others[:5])})" if others else ""
     raise Corrupt(
         f"{lost}there is no segment {name_of(1)}{seen}",

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from journal import codec, durable, keys, recovery
+from journal import codec, durable, keys, plural, recovery
 from journal.errors import Corrupt, UsageError
 from journal.event import CREATED, FORMAT, RECOVERED, ROTATED, Clock, Event, format_time, now_ms
 from journal.log.group_commit import GroupCommit
@@ -420,7 +420,7 @@ def _gap(segment: Segment, end: Position | None, next_seq: int) -> Corrupt:
     size = segment.size()
     return Corrupt(
         f"the segment ends at event {last} and the next one starts at event {next_seq}: "
-        f"events {last + 1} to {next_seq - 1} are missing",
+        f"{plural.are(last + 1, next_seq - 1)} missing",
         path=segment.path,
         line=segment.count_lines(size) + 1,
         offset=size,

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import msgspec
 import orjson
 
-from journal import codec
+from journal import codec, plural
 from journal.errors import Corrupt, UsageError
 from journal.event import CARRIES_STATE, LOST, Event, is_engine_type
 from projections.document.projection import PROJECTION, Imported
@@ -98,7 +98,7 @@ def _versions(engine: "Engine", upto: int | None) -> Iterator[dict[str, Any]]:
             yield _changed(n, event, path, state)
     if lost is not None:
         raise Corrupt(
-            f"events {lost.seq} to {lost.data.get('upto', lost.seq)} are lost; the versions from "
+            f"{plural.are(lost.seq, lost.data.get('upto', lost.seq))} lost; the versions from "
             "there to the next event that carries the whole state were left out",
             path=engine.path,
             seq=lost.seq,

@@ -144,7 +144,14 @@ class GitHistory:
         if "\n" in self._path or "\0" in self._path or not self._path:
             raise UsageError(f"{self._path!r} cannot be the path of a file", key="path")
         self._run("rev-parse", "--git-dir")
-        self._run("rev-parse", "--verify", "--quiet", revision + "^{commit}", why=f"no {revision}")
+        try:
+            self._run("rev-parse", "--verify", "--quiet", revision + "^{commit}")
+        except UsageError as error:
+            raise UsageError(
+                f"{self._repo}: there is no revision {revision!r}",
+                key="revision",
+                advice=f"`git -C {self._repo} log --oneline --all` lists what there is.",
+            ) from error
         if self._run("rev-list", "-1", *self._walk):
             return
         raise UsageError(
@@ -170,7 +177,7 @@ class GitHistory:
 
     # --- running git -----------------------------------------------------------------------------
 
-    def _run(self, *arguments: str, why: str = "") -> bytes:
+    def _run(self, *arguments: str) -> bytes:
         """Run git to its end; raises `UsageError` with its words where it fails."""
         try:
             done = subprocess.run(
@@ -183,7 +190,7 @@ class GitHistory:
         except FileNotFoundError as error:
             raise _no_git() from error
         if done.returncode:
-            said = why or _said(done.stderr)
+            said = _said(done.stderr)
             raise UsageError(f"{self._repo}: {said}", advice="Give a local git repository.")
         return done.stdout
 

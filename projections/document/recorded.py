@@ -36,6 +36,8 @@ class Recorded:
         self._events = _imported(engine.events())
         self._next = next(self._events, None)
         self._last: tuple[Event, Version] | None = None
+        self._passed: Event | None = None
+        self._met = False
 
     def find(self, version: Version) -> Event | Problem | None:
         """Return the event of `version`, a problem (I2), or None for a version that is new.
@@ -43,8 +45,9 @@ class Recorded:
         Raises `UsageError` where event and version differ.
         """
         while self._next is not None and self._next.data["n"] < version.n:
-            self._next = next(self._events, None)
+            self._passed, self._next = self._next, next(self._events, None)
         if self._next is None:
+            self._refuse_other_path(version)
             return None
         if self._next.data["n"] > version.n:
             return Problem(
@@ -52,10 +55,25 @@ class Recorded:
                 f"version {version.n} is not in the journal, but later ones are: history only "
                 "grows at its end",
             )
+        self._met = True
         _compare(self._next, version)
         if "patch" in self._next.data:
             self._last = self._next, version
         return self._next
+
+    def _refuse_other_path(self, version: Version) -> None:
+        """Refuse a source of which the journal has no version, if it is of another file (I1)."""
+        before = self._passed
+        if self._met or before is None:
+            return
+        path = before.data.get("path", "")
+        if path and version.path and path != version.path:
+            raise UsageError(
+                f"{version.where}: this journal has the history of {path!r} (event {before.seq}), "
+                f"and this is {version.path!r}",
+                key="path",
+                advice="Nothing was imported; import this one into a journal of its own.",
+            )
 
     def check_last(self) -> None:
         """Compare the last version that has a value; raises `UsageError` where it differs."""

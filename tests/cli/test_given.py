@@ -56,14 +56,14 @@ GOOD = b'{"type": "set", "data": {"path": "/a", "value": {}}}'
     [
         (b'{"type": "set", "data": {"path": "/a", "value": NaN}}', "NaN"),
         (b'{"type": "set", "data": {}, "data": {}}', '"data" twice'),
-        (b'{"type": "set"}', "`data`"),
-        (b'{"data": {}}', "`type`"),
-        (b'{"type": "set", "data": {}, "tpye": 1}', "`tpye`"),
-        (b'{"type": "set", "data": {}, "cause": -1}', "`cause`"),
-        (b'{"type": "set", "data": {}, "id": 7}', "`id`"),
-        (b"[]", "array"),
+        (b'{"type": "set"}', "data is missing"),
+        (b'{"data": {}}', "type is missing"),
+        (b'{"type": "set", "data": {}, "tpye": 1}', "tpye is not known"),
+        (b'{"type": "set", "data": {}, "cause": -1}', "cause is out of its range"),
+        (b'{"type": "set", "data": {}, "id": 7}', "id is a whole number, text is expected"),
+        (b"[]", "a line is a list"),
         (b'{"type": "unheard_of", "data": {}}', "unheard_of"),
-        (b'{"type": "set", "data": {"path": "/a"}}', "`value`"),
+        (b'{"type": "set", "data": {"path": "/a"}}', "data.value is missing"),
         (b'{"type": "set", "data": {"path": "/a/b/c", "value": 1}}', 'no member "b"'),
         (b'{"type": "journal.lost", "data": {}}', "journal.lost"),
     ],
@@ -77,6 +77,7 @@ def test_a_bad_line_of_a_batch_is_named_and_nothing_is_appended(
     assert (done.code, done.out) == (2, "")
     assert "batch.jsonl, line 3" in done.err
     assert why in done.err
+    assert "Nothing was appended." in done.err
     assert segment().read_bytes() == before
 
 

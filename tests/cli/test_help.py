@@ -41,6 +41,7 @@ def test_each_help_ends_with_examples_that_can_be_parsed(run: Run, command: list
     root = get_command(app)
     for example in examples(shown.out):
         words = shlex.split(example, comments=True)
+        words = words[words.index("journal") :]
         words = words[: next((n for n, w in enumerate(words) if w in {"|", ">", "<", ";"}), None)]
         assert words[: len(command) + 1] == ["journal", *command] or command == ["import"]
         with root.make_context("journal", words[1:], resilient_parsing=True) as context:

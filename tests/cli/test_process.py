@@ -98,9 +98,42 @@ def test_a_full_disk_under_stdout_is_1_and_said() -> None:
             stdout=full,
             stderr=subprocess.PIPE,
             check=False,
+            timeout=WAIT_S,
         )
     assert done.returncode == 1
     assert done.stderr == b"journal: standard output: No space left on device\n"
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("made")
+def test_what_was_appended_is_said_to_be_stored_where_only_printing_fails() -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [*JOURNAL, "append", "-d", "run", "set", '{"path": "/n", "value": 2}'],
+            env=environment(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=WAIT_S,
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"journal: event 4 is stored; only printing failed")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("made")
+def test_a_closed_stdout_is_refused_before_anything_is_opened() -> None:
+    words = [*JOURNAL, "append", "-d", "run", "set", '{"path": "/n", "value": 2}']
+    done = subprocess.run(
+        ["sh", "-c", '"$@" >&-', "sh", *words],
+        env=environment(),
+        stderr=subprocess.PIPE,
+        check=False,
+        timeout=WAIT_S,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"journal: standard output is closed\nNothing was done")
+    assert process("head", "-d", "run").stdout.startswith(b"3:")
 
 
 @pytest.mark.slow

@@ -11,9 +11,10 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
+from unittest import mock
 
 import journal
 from journal import durable
@@ -131,27 +132,24 @@ def _write_until_cut(
 
 def _counting(path: Path, habits: Habits, *, syncs: Syncs) -> Callable[[Say], None]:
     def count(say: Say) -> None:
-        if syncs == "none":
-            os.fsync = os.fdatasync = _do_nothing
-        elif syncs == "retried":
-            retrying: Any = _retrying(os.fsync), _retrying(os.fdatasync)
-            os.fsync, os.fdatasync = retrying
-        try:
-            count_on(path, habits, say)
-        except (OSError, journal.JournalError):
-            count_on(path, habits, say)  # A sync failed: opening it again is what the error says.
+        with ExitStack() as wrong:
+            for name in ("fsync", "fdatasync") if syncs != "real" else ():
+                sync = _make_sync(syncs, getattr(os, name))
+                wrong.enter_context(mock.patch.object(os, name, sync))
+            try:
+                count_on(path, habits, say)
+            except (OSError, journal.JournalError):
+                count_on(path, habits, say)  # A sync failed: to open it again is the advice.
 
     return count
 
 
-def _do_nothing(fd: Any) -> None:
-    """Sync nothing, as a mutant does."""
+def _make_sync(syncs: Syncs, real: Callable[[int], None]) -> Callable[[int], None]:
+    """Make a sync that is wrong: it does nothing, or is tried again where it failed."""
 
-
-def _retrying(real: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Sync again after a failure, as a mutant does."""
-
-    def sync(fd: Any) -> None:
+    def sync(fd: int) -> None:
+        if syncs == "none":
+            return
         try:
             real(fd)
         except OSError:
@@ -174,12 +172,8 @@ def _reopen(path: Path, tally: Tally) -> int:
 @contextmanager
 def boot(number: int) -> Iterator[None]:
     """Give this process and its children a boot of the machine for a block (I2)."""
-    real = durable.boot_id
-    durable.boot_id = lambda: f"boot-{number}"  # type: ignore[assignment]
-    try:
+    with mock.patch.object(durable, "boot_id", return_value=f"boot-{number}"):
         yield
-    finally:
-        durable.boot_id = real
 
 
 def be_caught(device: Device, tries: int, syncs: Syncs = "none") -> str:

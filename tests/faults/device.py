@@ -85,9 +85,9 @@ class PowerCut:
         raise Violation(f"{self.path} stays mounted: {said.decode().strip()}")
 
     def remove(self) -> None:
-        """Unmount it for good, if it is mounted."""
+        """Unmount it for good, if it is mounted, even under somebody who still uses it."""
         if self.path.is_mount():
-            self.unmount()
+            _run("umount", "--lazy", str(self.path))
 
 
 @contextmanager
@@ -109,7 +109,7 @@ def small_tmpfs(path: Path, size_bytes: int) -> Iterator[None]:
     try:
         yield
     finally:
-        _run("umount", str(path))
+        _run("umount", "--lazy", str(path))
 
 
 def _refuse_without_root() -> None:

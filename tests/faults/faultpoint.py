@@ -64,16 +64,24 @@ class Call(NamedTuple):
 
 
 class FaultPoint:
-    """Watches the calls below a folder for a `with` block; `faults` maps numbers, from 1."""
+    """Watches the calls below a folder for a `with` block."""
 
     def __init__(
-        self, root: str | os.PathLike[str], faults: Mapping[int, int] | None = None
+        self,
+        root: str | os.PathLike[str],
+        faults: Mapping[int, int] | None = None,
+        *,
+        each: Callable[[Call], int] | None = None,
     ) -> None:
-        """Watch `root`; `faults` gives, by the number of a call, an errno or SHORT and the like."""
+        """Watch `root`; a fault is an errno, or SHORT and the like.
+
+        `faults` gives some by the number of a call, from 1; `each` says it of any call, 0 for none.
+        """
         self.calls: list[Call] = []
         self.hit: list[Call] = []
         self._root = os.path.realpath(root)
         self._faults = dict(faults or {})
+        self._each = each
         self._real: dict[str, Callable[..., Any]] = {}
         self._paused = False
 
@@ -110,8 +118,10 @@ class FaultPoint:
             if path is None:
                 return real(*arguments, **options)
             self.calls.append(Call(name, path))
-            fault = self._faults.get(len(self.calls))
-            if fault is None:
+            fault = self._faults.get(len(self.calls), 0)
+            if self._each is not None:
+                fault = self._each(self.calls[-1])
+            if not fault:
                 return real(*arguments, **options)
             self.hit.append(self.calls[-1])
             return self._fail(name, real, arguments, options, fault)

@@ -97,7 +97,6 @@ class Judge:
         settled = read_tree(self._root)
         if left := [path for path in settled if path.endswith(".journal-tmp") and FORK not in path]:
             raise Violation(f"tidy: {left}")
-        self._check_fork(known)
         # Many disks are the same once they are recovered: what comes then is tried once.
         key = _recovered(settled)
         if key not in self._settled:
@@ -106,6 +105,7 @@ class Judge:
                 raise Violation(f"settled: {changes}")
             self._go_on(reached)
             self._settled.add(key)
+        self._check_fork(known)
 
     # --- before anything is opened ---------------------------------------------------------------
 
@@ -182,7 +182,9 @@ class Judge:
         except Drift as error:
             if not self._foreign:
                 raise Violation(f"opening: our own view is taken for drift: {error}") from error
-            return journal.open(self._folder, on_drift="replace", **options)
+            engine = journal.open(self._folder, on_drift="replace", **options)
+            engine.rebuild()
+            return engine
         except JournalError as error:
             raise Violation(f"opening: refused: {type(error).__name__}: {error}") from error
 

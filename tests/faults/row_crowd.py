@@ -18,6 +18,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import journal
 from journal.engine import Engine
@@ -268,7 +269,7 @@ def write_in_threads(path: Path, threads: int, appends: int) -> int:
     syncs: list[int] = []
     real = os.fdatasync
 
-    def sync(fd: Any) -> None:
+    def sync(fd: int) -> None:
         syncs.append(fd)
         real(fd)
 
@@ -279,26 +280,23 @@ def write_in_threads(path: Path, threads: int, appends: int) -> int:
         except BaseException as error:  # noqa: BLE001 - raised again below
             failed.append(error)
 
-    os.fdatasync = sync
-    try:
-        with (
-            journal.open(path, lock_timeout_s=_LOCK_TIMEOUT_S) as one,
-            journal.open(path, lock_timeout_s=_LOCK_TIMEOUT_S) as other,
-        ):
-            running = [
-                threading.Thread(target=write, args=((one, other)[n % 2],)) for n in range(threads)
-            ]
-            for thread in running:
-                thread.start()
-            for thread in running:
-                thread.join()
-            if failed:
-                raise Violation(f"a thread failed: {failed[0]!r}") from failed[0]
-            one.refresh()
-            check_numbers(one, threads * appends)
-            check_state(one.state, threads * appends, "the state")
-    finally:
-        os.fdatasync = real
+    with (
+        mock.patch.object(os, "fdatasync", sync),
+        journal.open(path, lock_timeout_s=_LOCK_TIMEOUT_S) as one,
+        journal.open(path, lock_timeout_s=_LOCK_TIMEOUT_S) as other,
+    ):
+        running = [
+            threading.Thread(target=write, args=((one, other)[n % 2],)) for n in range(threads)
+        ]
+        for thread in running:
+            thread.start()
+        for thread in running:
+            thread.join()
+        if failed:
+            raise Violation(f"a thread failed: {failed[0]!r}") from failed[0]
+        one.refresh()
+        check_numbers(one, threads * appends)
+        check_state(one.state, threads * appends, "the state")
     if Counter(told) != Counter(range(1, threads * appends + 1)):
         raise Violation("not each number was told to one thread (I1)")
     shown = journal.codec.decode_value((path / "state.json").read_bytes())

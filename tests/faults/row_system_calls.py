@@ -7,7 +7,8 @@ outside, from the C library of a process of its own.
 
 import errno
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 from projections.document.projection import PROJECTION as DOCUMENT
@@ -15,6 +16,8 @@ from projections.projection import Projection
 from tests.faults import diary, shimmed
 from tests.faults.faultpoint import ERRNOS, Call
 from tests.faults.life import Life
+from tests.faults.process import Process, Say
+from tests.faults.quick import settings_parsed_once
 from tests.faults.row import Outcome, Row, Tier, Violation
 from tests.faults.tree import clear, memory_folder
 
@@ -22,23 +25,22 @@ PROJECTIONS = (DOCUMENT, diary.PROJECTION)
 FROM_OUTSIDE = {"quick": 2, "full": 1000}
 PAIRS = {"quick": 400, "full": 60_000}
 _NEAR_CALLS = 10
+_LONGEST_S = 48 * 3600.0
 
 
 def run(tier: Tier) -> Outcome:
-    """Live once for each call and errno, then for some pairs."""
+    """Live once for each call and errno, then for some pairs; the projections side by side."""
     count, notes = 0, []
     with memory_folder() as folder:
-        for projection in PROJECTIONS:
-            calls = list_calls(folder, projection)
-            singles = list(single_faults(calls))
-            pairs = list(pair_faults(calls, PAIRS[tier] // len(PROJECTIONS), random.Random(4)))
-            for faults in singles + pairs:
-                live(folder, projection, faults)
-            count += len(singles) + len(pairs)
-            notes.append(
-                f"a life with projection {projection.name} has {len(calls)} system calls: "
-                f"{len(singles):,} single faults, {len(pairs):,} pairs"
-            )
+        with ExitStack() as started:
+            living = [
+                started.enter_context(Process(_living(folder / str(n), projection, tier)))
+                for n, projection in enumerate(PROJECTIONS)
+            ]
+            for process in living:
+                tried, note = process.join(_LONGEST_S)
+                count += int(tried)
+                notes.append(note)
         library = shimmed.build(folder)
         if library is None:
             notes.append("from outside the process: skipped, there is no C compiler")
@@ -47,6 +49,23 @@ def run(tier: Tier) -> Outcome:
             notes.append(f"{found} single faults from outside the process, by its C library")
             count += found
     return Outcome(count, notes=tuple(notes))
+
+
+def _living(folder: Path, projection: Projection, tier: Tier) -> Callable[[Say], None]:
+    def live_often(say: Say) -> None:
+        with settings_parsed_once():
+            calls = list_calls(folder, projection)
+            singles = list(single_faults(calls))
+            pairs = list(pair_faults(calls, PAIRS[tier] // len(PROJECTIONS), random.Random(4)))
+            for faults in singles + pairs:
+                live(folder, projection, faults)
+        say(str(len(singles) + len(pairs)))
+        say(
+            f"a life with projection {projection.name} has {len(calls)} system calls: "
+            f"{len(singles):,} single faults, {len(pairs):,} pairs"
+        )
+
+    return live_often
 
 
 def list_calls(folder: Path, projection: Projection) -> list[Call]:

@@ -18,7 +18,7 @@ from projections.projection import Projection
 
 Event = tuple[str, Any]
 
-NAMES = st.sampled_from(["a", "b", "list", "0", "-", "x/y"])
+NAMES = st.sampled_from(["a", "a", "b", "list", "list", "0", "-", "x/y"])
 SCALARS = st.sampled_from([None, True, False, 0, 0.0, -0.0, 1, 1.0, "", "text"])
 VALUES = st.recursive(
     SCALARS,
@@ -41,11 +41,19 @@ EVENTS: st.SearchStrategy[Event] = st.one_of(
     st.fixed_dictionaries({"patch": VALUES}).map(lambda data: ("merge", data)),
     st.fixed_dictionaries({"patch": OPERATIONS}).map(lambda data: ("patch", data)),
 )
+_INNER = {"a": {"a": 1, "list": [1, [2]]}, "list": [{"a": 1}, {"a": 1, "b": []}, 3], "b": "text"}
+BASE: Event = ("set", {"path": "", "value": {"a": _INNER, "list": [_INNER, 1, 1], "b": {}, "0": 1}})
+"""A first event, so that there is something at most pointers."""
+
 # Drawn from a few, so that values are written again as they are, and come back.
-APPENDS = st.lists(EVENTS, min_size=1, max_size=8).flatmap(
-    lambda few: st.lists(
-        st.lists(st.sampled_from(few), min_size=1, max_size=3), min_size=1, max_size=25
+APPENDS = (
+    st.lists(EVENTS, min_size=1, max_size=8)
+    .flatmap(
+        lambda few: st.lists(
+            st.lists(st.sampled_from([BASE, *few]), min_size=1, max_size=3), min_size=1, max_size=25
+        )
     )
+    .map(lambda appends: [[BASE], *appends])
 )
 
 PLAIN = Projection(

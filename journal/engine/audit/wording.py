@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from journal import plural
 from journal.event import (
     ADOPTED,
     CHECKPOINT,
@@ -87,7 +88,7 @@ def _repaired(data: _Data) -> str:
     for repair in map(_Data, data["repairs"]):
         spans = [f"{first} to {last}" for first, last in repair.get("lost", ())]
         lost = f", lost events {', '.join(spans)}" if spans else ", no event lost"
-        parts.append(f"{repair['segment']}: {repair['kept']} events kept{lost}")
+        parts.append(f"{repair['segment']}: {plural.count(repair['kept'], 'event')} kept{lost}")
     state_from = f" The state came from: {data['state_from']}." if "state_from" in data else ""
     return f"Repaired. {'; '.join(parts)}.{state_from}"
 
