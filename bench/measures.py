@@ -59,9 +59,9 @@ MEASURES = (
         full={"events": 1_000_000},
         quick={"events": 100_000},
         wanted=(
-            Wanted("journal", "floor", 1.2, today=1.4),
-            Wanted("journal", "sqlite", 1 / 1.5),
-            Wanted("journal", "eventsourcing", 1 / 20, today=1 / 6),
+            Wanted("journal", "floor", 1.2, today=1.5),
+            Wanted("journal", "sqlite", 1 / 1.5, today=0.8),
+            Wanted("journal", "eventsourcing", 1 / 20, today=1 / 5),
         ),
     ),
     Measure(
@@ -82,7 +82,7 @@ MEASURES = (
         systems=_all("floor", "journal", "sqlite", "eventsourcing", "langgraph", "redis"),
         full={"events": 3000, "durable": True},
         quick={"events": 500, "durable": True},
-        wanted=(Wanted("journal", "floor", 1.12, today=1.6),),
+        wanted=(Wanted("journal", "floor", 1.12, today=1.8),),
     ),
     Measure(
         name="append-view",
@@ -110,9 +110,9 @@ MEASURES = (
         full={"events": 200_000, "size": 1000, "durable": True},
         quick={"events": 20_000, "size": 1000, "durable": True},
         wanted=(
-            Wanted("journal", "floor", 5, today=20),
-            Wanted("journal", "redis", 1, today=3),
-            Wanted("journal", "sqlite", 1, today=2.5),
+            Wanted("journal", "floor", 5, today=25),
+            Wanted("journal", "redis", 1, today=6),
+            Wanted("journal", "sqlite", 1, today=6),
         ),
     ),
     Measure(
@@ -124,8 +124,8 @@ MEASURES = (
         full={"events": 50_000, "durable": False},
         quick={"events": 5000, "durable": False},
         wanted=(
-            Wanted("journal", "floor", 9, today=90),
-            Wanted("journal", "sqlite", 1 / 3, today=4),
+            Wanted("journal", "floor", 9, today=110),
+            Wanted("journal", "sqlite", 1 / 3, today=5),
         ),
     ),
     Measure(
@@ -146,7 +146,7 @@ MEASURES = (
         systems=_all("floor", "journal"),
         full={"events": 16_000, "processes": 8},
         quick={"events": 1600, "processes": 8},
-        wanted=(Wanted("journal", "floor", 1 / 1.7, today=1.6),),
+        wanted=(Wanted("journal", "floor", 1 / 1.7, today=1.8),),
     ),
     Measure(
         name="threads",
@@ -156,7 +156,7 @@ MEASURES = (
         systems={"journal 1": {"threads": 1}, "journal 32": {"threads": 32}},
         full={"events": 8000},
         quick={"events": 1600},
-        wanted=(Wanted("journal 32", "journal 1", 1 / 4, today=1),),
+        wanted=(Wanted("journal 32", "journal 1", 1 / 4, today=1.2),),
     ),
     Measure(
         name="cold-open",
@@ -178,7 +178,7 @@ MEASURES = (
         systems=_all("floor", "journal", "sqlite"),
         full={"events": 1_000_000, "places": 300},
         quick={"events": 100_000, "places": 50},
-        wanted=(Wanted("journal", "floor", 1.5),),
+        wanted=(Wanted("journal", "floor", 1.5, today=1.8),),
     ),
     Measure(
         name="bytes",
