@@ -12,6 +12,7 @@ I2  For format and id the log's first event wins; for all else this file does.
 I3  An unknown key or a value of the wrong type is an error that names it; nothing is guessed.
 """
 
+import os
 import re
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -23,6 +24,7 @@ from journal.errors import Corrupt, JournalError, UnsupportedFormat
 from journal.event import FORMAT
 
 FILE_NAME = "journal.yaml"
+_OWN_NAMES = frozenset({FILE_NAME, "log", "snapshots", "quarantine", "witness.json", "."})
 _HEAD = """\
 # A journal: the log in log/ is the only truth; every other file can be rebuilt from it.
 # durability: always (each append is on disk when it returns), batch (at most batch_ms later),
@@ -186,7 +188,8 @@ def _unfit(path: Path, text: str, found: Any, error: msgspec.ValidationError) ->
     """Make the error for a setting that is unknown or does not fit, with its line."""
     why = unfit.say(error, "the file")
     unknown = why.endswith(" is not known")
-    key = (why.removesuffix(" is not known") if unknown else re.split(r":? ", why)[0]).split(".")
+    place = why.removesuffix(" is not known") if unknown else re.split(r":? |\[", why)[0]
+    key = place.split(".")
     shape: Any = Config(id="")
     for name in key[:-1]:
         shape, found = getattr(shape, name, None), found[name]
@@ -224,6 +227,19 @@ def _check(path: Path, config: Config) -> None:
     for key, fits in bounds.items():
         if not fits:
             raise Corrupt(f"{key} is out of its range", path=path, advice=_HOW_TO_MEND)
+    for name, file in config.views.files.items():
+        if why := misplaced(file):
+            raise Corrupt(f"views.files.{name}: {why}", path=path, advice=_HOW_TO_MEND)
+
+
+def misplaced(file: str) -> str:
+    """Say why no view can lie at this path, relative to the journal; empty if one can."""
+    if not file or "\0" in file:
+        return "it is not the path of a file"
+    parts = os.path.normpath(file).split(os.sep)
+    if parts[0] in _OWN_NAMES:
+        return f"{file!r} is among the journal's own files"
+    return ""
 
 
 def write(folder: Path, config: Config) -> None:

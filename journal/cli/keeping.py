@@ -168,7 +168,7 @@ def rebuild(
     somebody else changed among it, is kept in quarantine/.
     """
     with (
-        opening.for_writing(folder, lock_timeout, on_drift="replace") as engine,
+        opening.for_writing(folder, lock_timeout, on_drift="leave") as engine,
         Bar("rebuilding") as bar,
     ):
         found = engine.rebuild(bar)

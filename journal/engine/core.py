@@ -65,6 +65,7 @@ class Core:
         self.live: Live | None = None
         self.known_seq = 0
         self.boot = ""
+        self.settled = False
         self.damage: Corrupt | None = None
         self.mutex = threading.RLock()
         self._view_mutex = threading.Lock()
@@ -170,8 +171,11 @@ class Core:
 
     @property
     def by_stat(self) -> bool:
-        """Say whether the stat of a view tells that its bytes are as vouched (`Witness.boot`)."""
-        return bool(self.boot) and self.boot == durable.boot_id()
+        """Say whether the stat of a view tells that its bytes are as vouched (`Witness.boot`).
+
+        So it is, too, once every view was looked at (`settled`), where boots have no names.
+        """
+        return self.settled or (bool(self.boot) and self.boot == durable.boot_id())
 
     # --- state -----------------------------------------------------------------------------------
 

@@ -43,7 +43,8 @@ from projections import view as views
 from projections.patch import apply_patch, diff, equal
 from projections.projection import DocumentView, LinesView
 
-OnDrift = Literal["refuse", "adopt", "replace"]
+OnDrift = Literal["refuse", "adopt", "replace", "leave"]
+"""What becomes of drift at opening; `leave` leaves it to `rebuild`, which compares and replaces."""
 
 _TAKEN_OVER_BY = 100
 """A take-over is among the first events of a journal, or nowhere."""
@@ -53,6 +54,10 @@ _ADVICE = (
     "the log has it (the bytes are kept in quarantine)."
 )
 _REFUSED_ADVICE = (
+    "Mend the file by hand, then `journal adopt` records the difference; or `journal rebuild` puts "
+    "the view back as the log has it (the bytes are kept in quarantine)."
+)
+_UNREADABLE_ADVICE = (
     "Mend the file by hand and open again, or run `journal rebuild`, which puts it back as the log "
     "has it (the bytes are kept in quarantine)."
 )
@@ -181,7 +186,7 @@ class DriftKeeper:
         found: views.Found,
         on_drift: OnDrift,
     ) -> None:
-        if on_drift == "replace" or self._may_be_ahead():
+        if on_drift in ("replace", "leave") or self._may_be_ahead():
             self._note_rebuild(found)
             return
         try:
@@ -215,7 +220,7 @@ class DriftKeeper:
             raise Drift(
                 f"changed by somebody else, and not readable: {where}{error.why}",
                 path=place.path,
-                advice=_REFUSED_ADVICE,
+                advice=_UNREADABLE_ADVICE,
             ) from error
 
     def _may_be_ahead(self) -> bool:
@@ -227,7 +232,7 @@ class DriftKeeper:
         try:
             self._adoption(record, value)
         except UsageError as error:
-            advice = f"It cannot be adopted: {error.message}. {_REFUSED_ADVICE}"
+            advice = f"As it is it cannot be adopted: {error.message}. {_REFUSED_ADVICE}"
         changes = diff(self._core.fresh().state, value)
         first = changes[0] if changes else {"path": "", "op": "replace"}
         more = f", and {len(changes) - 1} more" if len(changes) > 1 else ""

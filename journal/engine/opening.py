@@ -9,7 +9,7 @@ I3  Opening read-only locks, repairs and writes nothing, and works with no byte 
 
 import contextlib
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -137,7 +137,7 @@ def _check_options(
     *,
     durability: object,
     every_ms: object = 0,
-    files: Iterable[str] = (),
+    files: Mapping[str, str] | None = None,
 ) -> None:
     """Raise `UsageError` for options that a journal could not be opened with."""
     if durability not in configs.DURABILITIES:
@@ -149,13 +149,15 @@ def _check_options(
     if not isinstance(every_ms, int) or every_ms < 0:
         raise UsageError(f"views_every_ms is {every_ms!r}, not 0 or more", key="views_every_ms")
     known = [view.name for view in projection.views]
-    for name in files:
+    for name, file in (files or {}).items():
         if name not in known:
             raise UsageError(
                 f"projection {projection.name!r} has no view {name!r}",
                 key="view_files",
                 advice=f"Its views: {', '.join(known)}.",
             )
+        if why := configs.misplaced(file):
+            raise UsageError(f"view {name!r}: {why}", key="view_files")
 
 
 def _make_log(  # noqa: PLR0917 - one caller
@@ -213,8 +215,8 @@ def open_journal(
 
     `read_only` locks, repairs and writes nothing. `projection` and `durability` stand in for what
     `journal.yaml` says. `on_drift`: what to do about a view that somebody else changed and that
-    its projection does not adopt by itself: refuse, adopt or replace. `on_message` gets each
-    thing that a person should know, such as a recovery.
+    its projection does not adopt by itself: refuse, adopt, replace, or leave it
+    (to a `rebuild`). `on_message` gets each thing that a person should know, such as a recovery.
 
     Raises `JournalError` where there is no journal, `Locked`, `Corrupt`, `UnsupportedFormat`,
     `Drift`; for reading only the damage that is in the way.
@@ -355,7 +357,7 @@ def _open_writing(engine: Engine, core: Core, on_drift: OnDrift) -> None:
         core.log.sync(core.history.tail.seq)
         with core.viewing():
             _remove_leftovers(core)
-        if on_drift != "replace":  # else whoever asked compares the views with the log first
+        if on_drift != "leave":
             engine.publisher.publish_at_opening(engine.viewer.content(core.fresh()))
 
 

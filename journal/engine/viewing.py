@@ -151,6 +151,7 @@ class Viewer:
             core.boot = durable.boot_id()
             witness = core.read_witness()
             self.write_witness(witness, witness.views)
+            core.settled = True
 
     def write(self, content: Content) -> bool:
         """Write what is older than the content (I1); say whether all of it could be written.

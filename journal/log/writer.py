@@ -29,6 +29,7 @@ from journal.segment import BadBlock, Block, Position, Segment, name_of
 from journal.witness import Synced
 
 _STEP_BYTES = 1 << 20
+_NOTHING_HASHED = (hashlib.sha256(), 0)
 
 
 class Encoded(NamedTuple):
@@ -69,8 +70,7 @@ class Writer(Reader):
         self._segment_bytes = segment_bytes
         self._keys = keys.Keys(folder)
         self._commit = GroupCommit(folder, self._sync_written)
-        self._hash = hashlib.sha256()
-        self._hashed = 0
+        self._hashed = _NOTHING_HASHED
 
     def close(self) -> None:
         """Close the descriptor, once no sync of another thread uses it; safe to call again."""
@@ -214,7 +214,7 @@ class Writer(Reader):
             with self._commit.alone():
                 durable.sync_folder(self.folder)  # Who made it may have been killed before that.
                 self._stand_in((*self.history.names, following))
-                self._hash, self._hashed = hashlib.sha256(), 0
+                self._hashed = _NOTHING_HASHED
 
     def _take_in(self, size: int, notes: list[Encoded]) -> Iterator[Block]:
         end = self.last.complete_end(self.tail.offset, size)
@@ -283,8 +283,10 @@ class Writer(Reader):
         except BaseException:
             self._take_back()
             raise
-        self._stand_at(prepared.after)
+        # The keys first: after Ctrl-C in between, the lines are caught up with as somebody's, and
+        # their keys taken in once more; a tail without its keys would let an id pass twice.
         self._keys.add(prepared.lines, self.last.name)
+        self._stand_at(prepared.after)
 
     def _take_back(self) -> None:
         """Cut off what a failed write left behind the tail; the log is dead if that fails (I3)."""
@@ -306,13 +308,17 @@ class Writer(Reader):
             self._hash_to(self.tail.offset)
             durable.sync(old.fd)
             self._note_synced()
+            try:
+                keys.write(old)
+            except BadBlock as error:
+                size = self.tail.offset
+                raise locate(old, size) or changed(old.path, error.at.offset) from None
             durable.close_file(old.fd)
-            keys.write(old)
             return self._start_next(old)
 
     def _start_next(self, old: Segment) -> Block:
         seq = self.tail.seq + 1
-        previous = {"segment": old.name, "sha256": self._hash.hexdigest()}
+        previous = {"segment": old.name, "sha256": self._hashed[0].hexdigest()}
         data = {"format": FORMAT, "id": self.journal_id, "previous": previous}
         time = max(self.tail.time, format_time(self._clock()))
         event = Event(seq=seq, time=time, type=ROTATED, data=data)
@@ -327,18 +333,21 @@ class Writer(Reader):
         before = Position(0, 0, seq - 1, self.tail.time)
         after = Position(len(line), crc, seq, time)
         self.history = History(self.folder, (*self.history.names, path.name), after)
-        self._hash, self._hashed = hashlib.sha256(), 0
+        self._hashed = _NOTHING_HASHED
         self._note_synced()
         return Block(bytes(line), before, after)
 
     def _hash_to(self, offset: int, *, at_least: int = 0) -> None:
         """Hash the segment up to `offset`, if that is so many bytes more."""
-        if offset - self._hashed < at_least:
+        digest, hashed = self._hashed
+        if offset - hashed < at_least:
             return
-        while self._hashed < offset:
-            end = min(self._hashed + _STEP_BYTES, offset)
-            self._hash.update(self.last.read(self._hashed, end))
-            self._hashed = end
+        while hashed < offset:
+            end = min(hashed + _STEP_BYTES, offset)
+            digest = digest.copy()
+            digest.update(self.last.read(hashed, end))
+            # Both by one assignment: Ctrl-C in between would hash a stretch twice.
+            self._hashed, hashed = (digest, end), end
 
     def find_key(self, key: str) -> Event | None:
         """Return the event that was appended with this idempotency key."""

@@ -257,7 +257,7 @@ def test_rebuild_reports_a_changed_view_as_written_again(journal: Run) -> None:
     assert journal("status", "--json").json["healthy"] is True
 
 
-def test_an_edit_that_a_rule_refuses_is_not_advised_to_be_adopted(
+def test_an_edit_that_a_rule_refuses_is_advised_to_be_mended_before_it_is_adopted(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("own_edit.py").write_text(MODULE)
@@ -268,7 +268,7 @@ def test_an_edit_that_a_rule_refuses_is_not_advised_to_be_adopted(
         said = run(*command)
         assert said.code == 7
         assert "n is over 20" in said.err
-        assert "journal adopt" not in said.err
+        assert "Mend the file by hand, then `journal adopt`" in said.err
         assert "journal rebuild" in said.err
 
 
@@ -281,6 +281,7 @@ def test_an_edit_that_a_rule_refuses_is_not_advised_to_be_adopted(
         ("always\n", "allways\n", "durability is 'allways'; it is one of always, batch, os"),
         ("durability: always\n", "durabilty: os\n", "durabilty is no setting; there are format,"),
         ("batch_ms: 100", "batch_ms: x", "batch_ms is text, a whole number is expected"),
+        ("views: {}", "views: {files: {a: 5}}", "views.files[...] is a whole number, text is"),
         ("views: {}", "views: {every: 1}", "views.every is no setting; there are every_ms, files"),
     ],
 )

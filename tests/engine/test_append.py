@@ -324,3 +324,20 @@ def test_a_failing_apply_function_writes_nothing_and_names_the_event(tmp_path: P
             j.append(Counted(by=1))
         assert caught.value.seq == 2
         assert (j.state, j.seq) == ({"n": 0}, 1)
+
+
+@pytest.mark.parametrize(
+    "file",
+    ["log/00000000000000000001.jsonl", "journal.yaml", "snapshots", "witness.json", "./log/x", ""],
+)
+def test_a_view_over_the_journal_s_own_files_is_refused(tmp_path: Path, file: str) -> None:
+    with pytest.raises(journal.UsageError, match="view 'state'"):
+        journal.init(tmp_path / "run", view_files={"state": file})
+    assert not (tmp_path / "run").exists()
+    journal.init(tmp_path / "run").close()
+    settings = tmp_path / "run" / "journal.yaml"
+    text = settings.read_text().replace("views: {}", f"views: {{files: {{state: '{file}'}}}}")
+    assert text != settings.read_text()
+    settings.write_text(text)
+    with pytest.raises(journal.Corrupt, match=r"views\.files\.state"):
+        journal.open(tmp_path / "run")

@@ -25,6 +25,7 @@ from journal.engine import Engine
 from journal.event import Draft
 from tests.faults import diary
 from tests.faults.counting import make_journal
+from tests.faults.faultpoint import KILLED_HALFWAY, Call, FaultPoint
 from tests.faults.process import Process, Say
 from tests.faults.row import Outcome, Row, Tier, Violation
 from tests.faults.tree import memory_folder
@@ -133,6 +134,21 @@ def _writing(path: Path, appends: int) -> Callable[[Say], None]:
     return write
 
 
+def _dying_halfway(path: Path, seed: int) -> Callable[[Say], None]:
+    """Write until a write of the log, by chance, is killed in its middle."""
+    plan = random.Random(seed)
+
+    def each(call: Call) -> int:
+        in_log = call.name == "pwrite" and call.path.startswith("log/")
+        return KILLED_HALFWAY if in_log and plan.random() < 0.2 else 0
+
+    def work(say: Say) -> None:
+        with FaultPoint(path, each=each):
+            _writing(path, 10**9)(say)
+
+    return work
+
+
 def _refuse(message: str) -> None:
     """Refuse what is said of views that only somebody else could have changed."""
     if "somebody else" in message:
@@ -223,7 +239,9 @@ def append_lines_beside(path: Path, writers: int, appends: int) -> int:
 
 
 def kill_beside(path: Path, for_s: float) -> tuple[int, int, int]:
-    """Kill a writer again and again beside one that appends and rotates, and one that looks.
+    """Kill a writer again and again beside one that appends and rotates, and two that look.
+
+    Every second one dies in the middle of a write, and leaves half an append.
 
     Returns how often it was killed, how much the other appended, and how often the third looked.
     """
@@ -239,9 +257,11 @@ def kill_beside(path: Path, for_s: float) -> tuple[int, int, int]:
         writer = started.enter_context(Process(_writing(path, 10**9)))
         until = time.monotonic() + for_s
         while time.monotonic() < until:
-            with Process(_writing(path, 10**9)) as victim:
-                victim.read_until(plan.choice((0, 1, 1, 5)))
-                time.sleep(plan.random() * 0.01)
+            halfway = kills % 2 == 1
+            work = _dying_halfway(path, kills) if halfway else _writing(path, 10**9)
+            with Process(work) as victim:
+                victim.read_until(10**9 if halfway else plan.choice((0, 1, 1, 5)))
+                time.sleep(0.0 if halfway else plan.random() * 0.01)
                 told.update(int(line) for line in victim.kill())
             kills += 1
             writer.read()

@@ -20,7 +20,7 @@ from tests.faults.row import Outcome, Row, Tier, Violation
 from tests.faults.tree import memory_folder
 
 _PAGE_BYTES = 4096
-_DISK_PAGES = 96
+_DISK_PAGES = 400
 PAGES_LEFT = {"quick": range(26), "full": range(60)}
 PAD_BYTES = {"quick": (10, 900, 6000), "full": (10, 100, 300, 900, 2000, 4096, 6000, 20_000)}
 _FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)

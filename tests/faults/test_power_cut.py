@@ -231,3 +231,13 @@ def test_repaired_journal_is_verified_clean_though_an_append_lost_a_part(tmp_pat
         verified = j.verify()
         assert (verified.ok, verified.problems) == (True, [])
         assert j.state == {"n": 2}
+
+
+def test_view_is_not_read_at_each_append_where_boots_have_no_names(run: Path) -> None:
+    with (
+        mock.patch.object(durable, "boot_id", return_value=""),
+        journal.open(run, clock=fixed_clock) as j,
+        mock.patch.object(durable, "read_file", side_effect=AssertionError("the view is read")),
+    ):
+        j.append("set", {"path": "/n", "value": 9})
+        assert j.messages == []

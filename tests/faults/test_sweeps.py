@@ -64,7 +64,7 @@ def test_file_that_may_not_grow_takes_whole_appends_or_nothing() -> None:
 @pytest.mark.slow
 def test_full_disk_is_readable_and_goes_on_when_there_is_room(tmp_path: Path) -> None:
     try:
-        with small_tmpfs(tmp_path / "small", 96 * 4096):
+        with small_tmpfs(tmp_path / "small", 400 * 4096):
             for pages in (0, 1, 5):
                 row_full_disk.fill_and_free(tmp_path / "small", pages, 900)
     except CannotRun as error:

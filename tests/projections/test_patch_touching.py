@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from journal.errors import UsageError
@@ -73,6 +73,8 @@ def test_a_remove_changes_nothing_elsewhere(value: Any, pointer: str) -> None:
 
 
 @given(ROOTS, ROOTS)
+@example([1], {"a": 1})
+@example({"a": [1]}, {"a": {"b": None}})
 def test_a_merge_changes_nothing_elsewhere(value: Any, merged: Any) -> None:
     before = patch.copy(value)
     check(before, patch.merge(value, merged), touching.touched_by_merge(merged))

@@ -119,7 +119,8 @@ def make(
             states += [patch.copy(states[-1])] * (events[0].seq - len(states))
             for event in events:
                 states.append(apply(patch.copy(states[-1]), (event.type, event.data)))
-        assert len(states) == engine.seq + 1
+        # What was refused may have begun a new segment before.
+        states += [patch.copy(states[-1])] * (engine.seq + 1 - len(states))
     return states
 
 

@@ -76,7 +76,7 @@ def edited(events: list[journal.Event], changes: list[Change]) -> list[made.Even
 
 
 @pytest.mark.slow
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(appends=made.APPENDS, data=st.data())
 def test_a_what_if_has_the_state_of_the_edited_list_folded_in_memory(
     tmp_path: Path, appends: list[list[made.Event]], data: st.DataObject

@@ -21,7 +21,7 @@ from tests.travel import brute, made
 from tests.travel.test_against_versions import to_bytes
 
 ONE_JOURNAL_EACH = settings(
-    max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 PROJECTIONS = pytest.mark.parametrize("projection", [PROJECTION, made.PLAIN], ids=["hook", "plain"])
 
