@@ -58,7 +58,7 @@ def count_on(path: Path, habits: Habits, say: Say, appends: int = sys.maxsize) -
     with journal.open(path, durability=habits.durability, lock_timeout_s=30.0) as engine:
         newest = number_in(engine.state)
         if newest:
-            say_again(engine, newest)
+            say(f"append {newest} {newest} {append_again(engine, newest)}")
         for _ in range(appends):
             size = 1 if plan.random() < 0.7 else plan.randint(2, 8)
             first, newest = newest + 1, newest + size
@@ -83,12 +83,16 @@ def make_append(first: int, last: int, habits: Habits, plan: random.Random) -> l
     return drafts
 
 
-def say_again(engine: Engine, newest: int) -> None:
-    """Append the newest number once more under its key; it must not be counted twice."""
+def append_again(engine: Engine, newest: int) -> int:
+    """Append the newest number once more under its key: it is told its seq, and not counted twice.
+
+    Its writer may have died before it was told, or after a sync that failed.
+    """
     before = engine.seq
     event = engine.append("set", {"path": PATH, "value": newest}, id=f"n{newest}")
     if engine.seq != before or event.seq > before or event.data["value"] != newest:
         raise Violation(f"number {newest} was appended twice: {event}")
+    return event.seq
 
 
 def number_in(state: Any) -> int:

@@ -200,7 +200,7 @@ def test_reading_can_stop_in_the_middle_and_leaves_no_process(repo: Path) -> Non
     ("path", "options", "said"),
     [
         ("never.json", {}, "no commit that leads to HEAD has a file never.json"),
-        ("run/state.json", {"revision": "nowhere"}, "no nowhere"),
+        ("run/state.json", {"revision": "nowhere"}, "no revision 'nowhere'"),
         ("run/state.json", {"revision": "--all"}, "is not a revision"),
         ("../outside.json", {}, "outside"),
         ("/outside.json", {}, "outside"),
@@ -229,7 +229,7 @@ def test_folder_that_is_no_repository_is_refused(
 def test_repository_without_commits_is_refused(tmp_path: Path) -> None:
     (tmp_path / "repo").mkdir()
     git(tmp_path / "repo", "init", "-q")
-    with pytest.raises(UsageError, match="no HEAD"):
+    with pytest.raises(UsageError, match="no revision 'HEAD'"):
         read_git(tmp_path / "repo", "s.json")
 
 

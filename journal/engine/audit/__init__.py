@@ -7,6 +7,7 @@ markdown    the account as Markdown
 page        the account as one HTML file that needs nothing else
 picture     the pictures in it, as SVG
 style       how it looks
+escaping    words from the log, made harmless
 
 Nothing here folds a state or writes to the journal.
 """

@@ -2,16 +2,14 @@
 
 I1  It needs nothing else: no script, no font, no picture from elsewhere; its own policy forbids
     all of it. It is read by day and by night, as the reader's system says.
-I2  Every word that comes from the log is escaped, control characters and marks that turn the
-    direction of text among them.
+I2  Every word that comes from the log goes through `escaping`.
 """
 
-import unicodedata
 from collections.abc import Iterable, Sequence
-from html import escape
 
 from journal.engine.audit import picture
 from journal.engine.audit.collecting import to_ms
+from journal.engine.audit.escaping import text
 from journal.engine.audit.report import OTHERS, Audit, Named
 from journal.engine.audit.style import STYLE
 from journal.engine.audit.wording import counted, duration, when, who
@@ -56,20 +54,6 @@ def render(account: Audit, verified: Verified | None = None) -> str:
         f"<title>Audit of {text(name)}</title>\n<style>{STYLE}</style>\n</head>\n"
         f"<body><main>\n{chr(10).join(filter(None, parts))}\n</main></body>\n</html>\n"
     )
-
-
-def text(found: str) -> str:
-    """Return words from the log, escaped (I2)."""
-    plain = "".join(c if c.isprintable() and not _turns(c) else _name(c) for c in found)
-    return escape(plain)
-
-
-def _turns(character: str) -> bool:
-    return character > "\x7f" and unicodedata.category(character) == "Cf"
-
-
-def _name(character: str) -> str:
-    return " " if character in "\t\r\n" else f"\\u{{{ord(character):x}}}"
 
 
 def _section(title: str, words: str, *content: str) -> str:

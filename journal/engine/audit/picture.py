@@ -10,9 +10,9 @@ I1  Nothing is fetched; every word from the log is escaped; the words for a part
 
 import math
 from collections.abc import Iterable
-from html import escape
 
 from journal.engine.audit.collecting import to_ms
+from journal.engine.audit.escaping import text
 from journal.engine.audit.report import Audit, Gap, Happening, Named
 from journal.engine.audit.wording import WEEKDAYS, duration, when, who
 from journal.event import (
@@ -191,7 +191,7 @@ def _hatch(gap: Gap, scale: Scale) -> str:
         label = f'<text class="tick mid" x="{middle:.1f}" y="{_TOP + 14}">'
         label += f"{duration(gap.length_ms)}</text>"
     return (
-        f'<g><title>{escape(words)}</title><rect class="gap" x="{left:.1f}" y="{_TOP}" '
+        f'<g><title>{text(words)}</title><rect class="gap" x="{left:.1f}" y="{_TOP}" '
         f'width="{right - left:.1f}" height="{_HEIGHT}"/>{label}</g>'
     )
 
@@ -206,7 +206,7 @@ def _mark(one: Happening, scale: Scale) -> str:
         else f'<path class="stem {style}" d="M{x:.1f} 22V{_TOP + _HEIGHT}"/>'
         f'<path class="mark {style}" d="M{x:.1f} 10l6 6l-6 6l-6-6z"/>'
     )
-    return f"<g><title>{escape(words)}</title>{shape}</g>"
+    return f"<g><title>{text(words)}</title>{shape}</g>"
 
 
 def _hover(scale: Scale, stack: list[tuple[str, list[int]]], totals: list[int]) -> list[str]:
@@ -219,7 +219,7 @@ def _hover(scale: Scale, stack: list[tuple[str, list[int]]], totals: list[int]) 
         left, right = scale.bin_x(at), scale.bin_x(at + 1)
         parts.append(
             f'<rect class="over" x="{left:.1f}" y="{_TOP}" width="{right - left:.1f}" '
-            f'height="{_HEIGHT}"><title>{escape(chr(10).join(lines))}</title></rect>'
+            f'height="{_HEIGHT}"><title>{chr(10).join(map(text, lines))}</title></rect>'
         )
     return parts
 
@@ -254,9 +254,9 @@ def _lane(actor: Named, top: float, width: float) -> str:
     words = f"{name}: {actor.count:,} events, {when(actor.first_time)} to {when(actor.last_time)}"
     middle = top + _LANE / 2 + 2
     return (
-        f"<g><title>{escape(words)}</title>"
+        f"<g><title>{text(words)}</title>"
         f'<rect class="lane" x="{_LANE_LEFT}" y="{top + 2}" width="{width}" height="{_LANE - 8}"/>'
-        f'<text class="name end" x="{_LANE_LEFT - 12}" y="{middle}">{escape(short)}</text>'
+        f'<text class="name end" x="{_LANE_LEFT - 12}" y="{middle}">{text(short)}</text>'
         f'<text class="tick" x="{_LANE_LEFT + width + 12}" y="{middle}">{actor.count:,}</text></g>'
     )
 
@@ -293,6 +293,6 @@ def rhythm(account: Audit) -> str:
 
 def _svg(height: float, title: str, parts: Iterable[str]) -> str:
     return (
-        f'<svg viewBox="0 0 {_WIDTH} {height:.0f}" role="img" aria-label="{escape(title)}">'
+        f'<svg viewBox="0 0 {_WIDTH} {height:.0f}" role="img" aria-label="{text(title)}">'
         f"{''.join(parts)}</svg>"
     )

@@ -48,9 +48,13 @@ class LastChange(msgspec.Struct, frozen=True, kw_only=True):
 def blame(core: Core, pointer: str, *, after: int, upto: int) -> Iterator[Change]:
     """Yield every event that changed the value at `pointer`, newest first (I1, I2).
 
-    Raises `UsageError` for what is no pointer, `Corrupt` behind the changes that are known.
+    Raises `UsageError` for what is no pointer; while it goes on, `Corrupt` behind the changes that
+    are known.
     """
-    place = Place(pointer)
+    return _blame(core, Place(pointer), after, upto)
+
+
+def _blame(core: Core, place: Place, after: int, upto: int) -> Iterator[Change]:
     size = 1
     for span in spans_backwards(after, upto):
         seqs = [
