@@ -99,12 +99,12 @@ class Scale:
 
 
 def _label(time_ms: int, step_ms: int) -> str:
-    text = format_time(time_ms)
+    shown = format_time(time_ms)
     if step_ms >= _DAY:
-        return text[:10]
+        return shown[:10]
     if step_ms >= _MINUTE:
-        return text[11:16] if time_ms % _DAY else text[5:10]
-    return text[11:19] if step_ms >= _SECOND else text[14:23]
+        return shown[11:16] if time_ms % _DAY else shown[5:10]
+    return shown[11:19] if step_ms >= _SECOND else shown[14:23]
 
 
 # --- timeline ------------------------------------------------------------------------------------
