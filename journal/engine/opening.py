@@ -37,6 +37,7 @@ from journal.event import (
     time_to_ms,
 )
 from journal.log import writer as logs
+from journal.log.history import list_segments
 from journal.log.reader import Reader
 from journal.log.writer import Encoded
 from projections import catalog
@@ -333,7 +334,7 @@ def _open_writing(engine: Engine, core: Core, on_drift: OnDrift) -> None:
         record = core.witness_file.read()
         synced = None if record is None else record.synced
         core.boot = "" if record is None else record.boot
-        before = len(core.history.names)
+        before = len(list_segments(core.path / LOG_FOLDER))  # now, for others may have rotated
         notes = core.log.recover(synced, snapshot_seq=core.newest_snapshot_seq())
         if len(core.history.names) > before:
             core.say(

@@ -113,8 +113,8 @@ class Rebuilder:
                 if isinstance(view, LinesView):
                     due = self._viewer.fold_lines(view, 0, live.seq)
                     data = b"".join(line for _, line in due)
-                    whole = partial(_same_lines, view, due)
-                    self._view(place, data, live, witness, records, same_lines=whole)
+                    sift = partial(_sift, view, due)
+                    self._view(place, data, live, witness, records, sift=sift)
                 else:
                     self._view(place, documents[view.name], live, witness, records)
             self._viewer.write_witness(witness, records)
@@ -127,13 +127,14 @@ class Rebuilder:
         witness: Witness,
         records: dict[str, ViewRecord],
         *,
-        same_lines: Callable[[bytes], bool] | None = None,
+        sift: Callable[[bytes], views.Sifted] | None = None,
     ) -> None:
-        lines = same_lines is not None
+        lines = sift is not None
         name = place.path.name
         with contextlib.suppress(FileNotFoundError):
             found, at_once = views.read(place)
-            if found == data or (same_lines is not None and same_lines(found)):
+            sifted = None if sift is None else sift(found)
+            if found == data or (sifted is not None and sifted.is_whole):
                 self._equal.append(name)
                 revision = self._core.projection.revision
                 seq = live.seq
@@ -141,11 +142,24 @@ class Rebuilder:
                 voucher = msgspec.structs.replace(voucher, unknown=live.unknown)
                 records[place.name] = ViewRecord(after=voucher)
                 return
-            self._put_aside(name, found)
+            if sifted is None:
+                behind = self._is_behind(found, live.seq, witness.views.get(place.name))
+            else:
+                behind = not (sifted.bad or sifted.foreign or sifted.tail)
+            if not behind:
+                self._put_aside(name, found)
         self._viewer.replace(
             place, data, live.seq, witness, records, lines=lines, unknown=live.unknown
         )
         self._written.append(name)
+
+    def _is_behind(self, found: bytes, seq: int, record: ViewRecord | None) -> bool:
+        """Say whether the bytes are ours from before: others have appended since, as they may."""
+        digest, revision = codec.sha256(found), self._core.projection.revision
+        return any(
+            (voucher.sha256, voucher.revision) == (digest, revision) and voucher.seq < seq
+            for voucher in (record.vouchers if record else ())
+        )
 
     def _put_aside(self, name: str, data: bytes) -> None:
         core = self._core
@@ -157,6 +171,5 @@ class Rebuilder:
         )
 
 
-def _same_lines(view: LinesView, due: list[views.Line], found: bytes) -> bool:
-    """Say whether a file differs from the fold at most in the order of its lines."""
-    return views.sift(view, found, due, ended=True).is_whole
+def _sift(view: LinesView, due: list[views.Line], found: bytes) -> views.Sifted:
+    return views.sift(view, found, due, ended=True)

@@ -1,6 +1,7 @@
 """One journal, many users: processes, threads, two engines, a fork, an engine closed under them."""
 
 import os
+import random
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -9,8 +10,11 @@ from typing import Any
 import pytest
 
 import journal
+from journal.config import Durability
+from journal.durable import FolderLock
 from journal.engine import Engine
 from journal.errors import JournalError, Locked, UsageError
+from journal.event import Draft
 from tests.faults import row_crowd
 from tests.faults.counting import make_journal
 from tests.faults.process import Process, Say
@@ -96,6 +100,84 @@ def test_lock_that_is_held_is_told_after_the_timeout_and_nothing_is_written(tmp_
 
         one.execute(refused)
         assert other.append("set", {"path": "/b", "value": 3}).seq == 2
+
+
+def test_opening_that_waits_while_another_rotates_says_nothing_and_stands_in_the_new_segment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has opened the last segment before it gets the lock; by then that one is closed."""
+    make_journal(tmp_path / "run", segment_bytes=1)
+    real, waits = FolderLock._try, threading.Event()
+
+    def ask(lock: FolderLock) -> bool:
+        got = real(lock)
+        if not got:
+            waits.set()
+        return got
+
+    monkeypatch.setattr(FolderLock, "_try", ask)
+    opened: list[Engine] = []
+    thread = threading.Thread(target=lambda: opened.append(journal.open(tmp_path / "run")))
+
+    def rotate(state: Any) -> list[Draft]:
+        thread.start()
+        assert waits.wait(10.0)
+        return row_crowd.count_up(state)
+
+    with journal.open(tmp_path / "run") as engine:
+        engine.execute(rotate)
+        thread.join()
+        with opened[0] as late:
+            assert (late.seq, late.state, late.messages) == (engine.seq, engine.state, [])
+            late.execute(row_crowd.count_up)
+        assert engine.verify().ok
+
+
+EVERYTHING: list[Callable[[Engine], object]] = [
+    lambda engine: engine.execute(row_crowd.count_up),
+    lambda engine: engine.execute(row_crowd.count_up),
+    lambda engine: engine.snapshot(),
+    lambda engine: engine.rebuild(),
+    lambda engine: engine.verify().ok or pytest.fail("verify finds problems"),
+    lambda engine: engine.status(),
+    lambda engine: engine.flush(),
+    lambda engine: engine.refresh(),
+    lambda engine: engine.state_at(engine.seq),
+    lambda engine: engine.head(),
+    lambda engine: row_crowd.check_state(engine.state, 0, "the state"),
+    row_crowd.check_numbers,
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("durability", ["always", "batch"])
+def test_threads_that_do_everything_at_once_get_no_error_and_a_whole_journal(
+    durability: Durability,
+) -> None:
+    failed: list[BaseException] = []
+
+    def work(engine: Engine, seed: int) -> None:
+        plan = random.Random(seed)
+        try:
+            for _ in range(40):
+                plan.choice(EVERYTHING)(engine)
+        except BaseException as error:  # noqa: BLE001 - raised again below
+            failed.append(error)
+
+    with memory_folder() as folder:
+        make_journal(folder / "run", durability=durability, segment_bytes=4 << 10)
+        with journal.open(folder / "run", lock_timeout_s=60.0) as one:
+            threads = [threading.Thread(target=work, args=(one, seed)) for seed in range(6)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            if failed:
+                raise failed[0]
+            row_crowd.check_numbers(one)
+            assert one.messages == []
+        with journal.open(folder / "run", lock_timeout_s=0.0) as again:
+            assert again.verify().ok
 
 
 # --- commands ------------------------------------------------------------------------------------

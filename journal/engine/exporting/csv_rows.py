@@ -8,7 +8,6 @@ I1  UTF-8 without a BOM, LF at the end of a line, quoted as RFC 4180 has it. Wha
 """
 
 import csv
-import io
 from typing import TYPE_CHECKING, BinaryIO
 
 from journal.engine.exporting.columns import NAMES, row_of
@@ -22,14 +21,21 @@ def write(engine: "Engine", out: BinaryIO, *, after: int = 0, upto: int | None =
 
     Raises `Corrupt` at the end, after all good events, where some are damaged.
     """
-    text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=False)
-    rows = csv.writer(text, lineterminator="\n")
+    rows = csv.writer(_Encoded(out), lineterminator="\n")
     rows.writerow(NAMES)
     count = 0
-    try:
-        for event in engine.events(after, upto):
-            rows.writerow(row_of(event))
-            count += 1
-    finally:
-        text.detach()  # flushes, and leaves `out` open
+    for event in engine.events(after, upto):
+        rows.writerow(row_of(event))
+        count += 1
     return count
+
+
+class _Encoded:
+    """What a csv writer writes its lines to: `out`, as UTF-8."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out = out
+
+    def write(self, text: str) -> int:
+        """Write text."""
+        return self._out.write(text.encode())

@@ -56,12 +56,7 @@ def blame(core: Core, pointer: str, *, after: int, upto: int) -> Iterator[Change
 
 def _blame(core: Core, place: Place, after: int, upto: int) -> Iterator[Change]:
     size = 1
-    for span in spans_backwards(after, upto):
-        seqs = [
-            event.seq
-            for event in typed(core, *span)
-            if place.may_be_touched(core.projection.touched(event))
-        ]
+    for seqs in _candidates(core, place, after, upto):
         while seqs:
             group = seqs[-size:]
             try:
@@ -75,6 +70,27 @@ def _blame(core: Core, place: Place, after: int, upto: int) -> Iterator[Change]:
             del seqs[-len(group) :]
             fits = held_bytes <= _GROUP_BYTES
             size = min(size * 4, _LARGEST_GROUP) if fits else max(1, size // 4)
+
+
+def _candidates(core: Core, place: Place, after: int, upto: int) -> Iterator[list[int]]:
+    """Yield the seqs of events that may have changed the value, span by span, the newest first.
+
+    Where a part of a span cannot be read, its newer half comes first.
+    """
+    for span in spans_backwards(after, upto):
+        pending = [span]
+        while pending:
+            part = pending.pop()
+            try:
+                yield [
+                    event.seq
+                    for event in typed(core, *part)
+                    if place.may_be_touched(core.projection.touched(event))
+                ]
+            except Corrupt:
+                if part.is_single:
+                    raise
+                pending += part.halves()
 
 
 def _sift(core: Core, seqs: list[int], place: Place) -> tuple[list[Change], int]:
@@ -138,12 +154,12 @@ def _settle(core: Core, span: Span, waiting: Places, last: dict[str, int]) -> No
     try:
         found = _newest_changes(core, span, waiting)
     except Corrupt:
-        middle = (span.after + span.upto) // 2
-        if middle == span.after:
+        if span.is_single:
             raise
-        _settle(core, Span(middle, span.upto), waiting, last)
+        older, newer = span.halves()
+        _settle(core, newer, waiting, last)
         if waiting:
-            _settle(core, Span(span.after, middle), waiting, last)
+            _settle(core, older, waiting, last)
         return
     last.update(found)
     waiting.drop(found)

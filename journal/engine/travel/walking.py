@@ -25,6 +25,16 @@ class Span(NamedTuple):
     after: int
     upto: int
 
+    @property
+    def is_single(self) -> bool:
+        """Whether it has one event only."""
+        return self.upto - self.after == 1
+
+    def halves(self) -> "tuple[Span, Span]":
+        """Return the older and the newer half."""
+        middle = (self.after + self.upto) // 2
+        return Span(self.after, middle), Span(middle, self.upto)
+
 
 def walk(core: Core, live: Live, upto: int) -> Iterator[tuple[Any, Any]]:
     """Yield each event after `live`, decoded typed, with the state after it (I1); uses `live` up.
