@@ -138,7 +138,8 @@ class _Repair:
         self._skip_lost = skip_lost
         self._say: Say = say or (lambda _: None)
         self._noted = _read_note(self._quarantine / NOTE_NAME)
-        self._witness = witness.WitnessFile(folder, write=False).read() or witness.Witness()
+        with contextlib.closing(witness.WitnessFile(folder, write=False)) as record:
+            self._witness = record.read() or witness.Witness()
         self._store = Store(folder / "snapshots", self._say)
         self._made: list[_Made] = []
         self._carried: Live | None = None

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from projections.patch.pointer import escape
+from projections.patch.value import Json
 
 ITEMS = "/-"
 
@@ -31,12 +32,12 @@ def touched_by_remove(pointer: str) -> list[str]:
 
 def touched_by_merge(patch: Any, at: str = "") -> list[str]:
     """Return the places below `at` that merging `patch` into the value there can change."""
-    if not isinstance(patch, dict) or not patch:
+    merged: Json = patch
+    if not isinstance(merged, dict) or not merged:
         return [at]
     # A list in the place of an object that is merged gives way to one, and its items are gone.
     found = [at + ITEMS]
-    members: dict[str, Any] = patch
-    for name, value in members.items():
+    for name, value in merged.items():
         below = f"{at}/{escape(name)}"
         if isinstance(value, dict):
             found += touched_by_merge(value, below)

@@ -409,6 +409,8 @@ def test_what_lies_before_the_damage_can_be_asked(damaged: Run) -> None:
     assert damaged("blame", "/phase", "--upto", "2", "--json").json[0]["seq"] == 2
     assert damaged("bisect", "--when", ".phase", "--upto", "2", "--json").json["seq"] == 2
     assert damaged("fork", "copy", "--at", "2").code == 0
+    stepped = damaged("step", "2", stdin="s\n")
+    assert (stepped.code, stepped.out.splitlines()[0].split()[1]) == (0, "2")
 
 
 def test_what_lies_behind_the_damage_and_a_checkpoint_can_be_asked(damaged: Run) -> None:

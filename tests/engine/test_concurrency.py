@@ -17,6 +17,7 @@ from journal.errors import JournalError, Locked, UsageError
 from journal.event import Draft
 from tests.faults import row_crowd
 from tests.faults.counting import make_journal
+from tests.faults.mixing import mix
 from tests.faults.process import Process, Say
 from tests.faults.tree import memory_folder
 
@@ -41,6 +42,12 @@ def test_readers_see_no_damage_no_drift_and_no_half_append_beside_a_writer_that_
 ) -> None:
     kills, appended, looked = row_crowd.kill_beside(tmp_path / "run", for_s=3.0)
     assert min(kills, appended, looked) > 5
+
+
+@pytest.mark.slow
+def test_processes_that_do_everything_while_others_die_keep_log_and_lines_equal() -> None:
+    with memory_folder() as folder:
+        mix(folder / "run", for_s=2.0)
 
 
 @pytest.mark.slow

@@ -39,6 +39,8 @@ class Process:
             os.close(self.fd)
             _work(work, writing)
         os.close(writing)
+        self._poll = select.poll()
+        self._poll.register(self.fd, select.POLLIN)
 
     @property
     def lines(self) -> list[str]:
@@ -47,7 +49,7 @@ class Process:
 
     def read(self, timeout_s: float = 0.0) -> bool:
         """Take in what was said, waiting for the first byte; say whether there was any."""
-        if self._ended or not select.select([self.fd], [], [], timeout_s)[0]:
+        if self._ended or not self._poll.poll(timeout_s * 1000):
             return False
         piece = os.read(self.fd, _PIECE_BYTES)
         self._raw += piece

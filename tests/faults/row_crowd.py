@@ -21,11 +21,13 @@ from typing import Any
 from unittest import mock
 
 import journal
+from journal.config import Durability
 from journal.engine import Engine
 from journal.event import Draft
 from tests.faults import diary
 from tests.faults.counting import make_journal
 from tests.faults.faultpoint import KILLED_HALFWAY, Call, FaultPoint
+from tests.faults.mixing import mix
 from tests.faults.process import Process, Say
 from tests.faults.row import Outcome, Row, Tier, Violation
 from tests.faults.tree import memory_folder
@@ -34,6 +36,7 @@ WRITERS = {"quick": (8, 200, 8), "full": (16, 1000, 32)}
 """Writers, appends of each, readers."""
 KILLING_S = {"quick": 15.0, "full": 600.0}
 THREADS = {"quick": (32, 20), "full": (32, 500)}
+_MIXTURES: tuple[tuple[int, Durability], ...] = ((0, "always"), (5, "always"), (0, "batch"))
 _REOPEN_EVERY = 50
 _LOCK_TIMEOUT_S = 120.0
 
@@ -45,6 +48,10 @@ def run(tier: Tier) -> Outcome:
         looked = write_together(folder / "together", writers, appends, readers)
         lines = append_lines_beside(folder / "lines", writers // 2, appends // 4)
         kills, appended, looked_at = kill_beside(folder / "killed", KILLING_S[tier])
+        mixed = [
+            mix(folder / f"mixed-{n}", KILLING_S[tier] / 3, every_ms=every_ms, durability=mode)
+            for n, (every_ms, mode) in enumerate(_MIXTURES)
+        ]
         threads, each = THREADS[tier]
         syncs = write_in_threads(folder / "threads", threads, each)
     return Outcome(
@@ -55,6 +62,7 @@ def run(tier: Tier) -> Outcome:
             f"{writers // 2} processes and a stranger appended {lines:,} lines to one view",
             f"a process was killed {kills} times beside one that appended {appended:,} times, and "
             f"one that opened, read and verified {looked_at:,} times",
+            *(f"everything at once: {found}" for found in mixed),
             f"{threads} threads of one process appended {each} times each with {syncs:,} syncs",
         ),
     )

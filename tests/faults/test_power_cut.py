@@ -241,3 +241,14 @@ def test_view_is_not_read_at_each_append_where_boots_have_no_names(run: Path) ->
     ):
         j.append("set", {"path": "/n", "value": 9})
         assert j.messages == []
+
+
+def test_repair_leaves_no_descriptor_open(run: Path) -> None:
+    def count() -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    before = count()
+    for _ in range(3):
+        repairing.plan(run)
+        repairing.repair(run)
+    assert count() == before

@@ -18,7 +18,8 @@ from tests.faults.counting import Tally
 from tests.faults.cutting import be_caught, cut_often
 from tests.faults.device import CannotRun, power_cut, small_tmpfs
 from tests.faults.faultpoint import ERRNOS, SHORT, Call, FaultPoint
-from tests.faults.forgetful import Tree, forgetful
+from tests.faults.forgetful import forgetful
+from tests.faults.forgetful_tree import Tree
 from tests.faults.process import Process, Say
 from tests.faults.row import Violation
 from tests.faults.tree import memory_folder

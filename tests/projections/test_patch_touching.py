@@ -90,6 +90,7 @@ def test_a_patch_changes_nothing_elsewhere(value: Any, operations: list[dict[str
     check(before, after, touching.touched_by_patch(operations))
 
 
+@pytest.mark.slow
 @given(ROOTS, ROOTS)
 def test_a_difference_says_where_it_is(a: Any, b: Any) -> None:
     check(a, b, touching.touched_by_patch(patch.diff(a, b)))

@@ -55,6 +55,7 @@ class Counter:
         monkeypatch.setattr(blaming, "walk", count_walk)
 
 
+@pytest.mark.slow
 def test_the_last_change_is_found_near_the_end(long: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with journal.open(long, read_only=True) as engine:
         counter = Counter(monkeypatch)

@@ -231,6 +231,7 @@ def test_old_types_are_appended_as_what_they_became_and_unknown_ones_left_out(
 # --- what is shared ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_place_between_appends_can_be_forked_at(tmp_path: Path) -> None:
     path = tmp_path / "source"
     states = made.make(path, [*SOME[:5], SOME[5] + SOME[6], *SOME[7:]], segment_bytes=600)
@@ -260,6 +261,7 @@ def test_every_place_between_appends_can_be_forked_at(tmp_path: Path) -> None:
     assert made.contents(path) == before
 
 
+@pytest.mark.slow
 def test_closed_segments_are_linked_and_written_by_neither(tmp_path: Path, source: Path) -> None:
     target = tmp_path / "target"
     report = fork(source, target)

@@ -103,10 +103,10 @@ def _list_segments(core: Core) -> list[SegmentLine]:
 
 def _previous_digest(segment: Segment) -> str:
     """Return the sha256 of the segment before, as the first line of this one names it."""
-    with contextlib.suppress(Corrupt, ValueError):
+    with contextlib.suppress(Corrupt, ValueError, TypeError, KeyError):
         header = segment.header()
-        if header.type == ROTATED and isinstance(header.data, dict):
-            return str(header.data.get("previous", {}).get("sha256", ""))
+        if header.type == ROTATED:
+            return str(header.data["previous"]["sha256"])
     return ""
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from journal import codec
+from projections.patch import Json, parse
 from projections.patch import format as format_pointer
-from projections.patch import parse
 from projections.patch.touching import ITEMS, relate
 
 
@@ -25,14 +25,15 @@ class Place:
 
     def find(self, state: Any) -> tuple[bool, Any]:
         """Return (whether there is a value, the value)."""
+        node: Json = state
         for token in self._tokens:
-            if isinstance(state, dict) and token in state:
-                state = state[token]
-            elif isinstance(state, list) and _is_index(token, len(state)):
-                state = state[int(token)]
+            if isinstance(node, dict) and token in node:
+                node = node[token]
+            elif isinstance(node, list) and _is_index(token, len(node)):
+                node = node[int(token)]
             else:
                 return False, None
-        return True, state
+        return True, node
 
     def look(self, state: Any) -> bytes:
         """Return what is there (I1)."""
@@ -111,8 +112,9 @@ def leaves(value: Any, depth: int) -> dict[str, Any]:
     return found
 
 
-def _collect(value: Any, depth: int, tokens: list[str | int], found: dict[str, Any]) -> None:
+def _collect(value: Json, depth: int, tokens: list[str | int], found: dict[str, Any]) -> None:
     if depth and value and isinstance(value, dict | list):
+        pairs: Iterable[tuple[str | int, Json]]
         pairs = value.items() if isinstance(value, dict) else enumerate(value)
         for token, child in pairs:
             _collect(child, depth - 1, [*tokens, token], found)

@@ -7,7 +7,7 @@ I1  A leaf is a scalar or an empty object or list. Members of objects belong tog
 
 from typing import Any, NamedTuple
 
-from projections.patch import equal
+from projections.patch import Json, equal
 from projections.patch.align import Aligner
 
 
@@ -25,7 +25,8 @@ class Tally(NamedTuple):
 
 def count_leaves(value: Any) -> int:
     """Return how many leaves a value has (I1)."""
-    total, pending = 0, [value]
+    total = 0
+    pending: list[Json] = [value]
     while pending:
         one = pending.pop()
         if one and isinstance(one, dict | list):
@@ -38,9 +39,12 @@ def count_leaves(value: Any) -> int:
 def tally(old: Any, new: Any) -> Tally:
     """Count the leaves that lead from `old` to `new` (I1)."""
     aligner = Aligner()
-    found, pending = Tally(), [(old, new)]
+    found = Tally()
+    pending: list[tuple[Json, Json]] = [(old, new)]
     while pending:
         a, b = pending.pop()
+        gone: list[Json]
+        come: list[Json]
         if equal(a, b):
             continue
         if a and b and isinstance(a, dict) and isinstance(b, dict):
@@ -64,9 +68,9 @@ def tally(old: Any, new: Any) -> Tally:
     return found
 
 
-def _is_scalar(value: Any) -> bool:
+def _is_scalar(value: Json) -> bool:
     return not isinstance(value, dict | list)
 
 
-def _is_leaf(value: Any) -> bool:
+def _is_leaf(value: Json) -> bool:
     return not value or _is_scalar(value)

@@ -24,7 +24,7 @@ class Watch:
         self._core = core
         self._place = None if pointer is None else Place(pointer)
         self._count = count
-        self._seq = after
+        self._seq: int = after
         self._state = core.states.at(core.history, after).state
         self._seen = b"" if self._place is None else self._place.look(self._state)
         self.changed = False
@@ -37,7 +37,7 @@ class Watch:
         Raises `Corrupt` at lost events, `ProjectionError`.
         """
         projection = self._core.projection
-        (event,) = projection.decode(line)
+        event: Any = projection.decode(line)[0]
         if event.seq != self._seq + 1:
             raise lost(self._core, self._seq + 1)
         self._seq = event.seq
