@@ -262,6 +262,18 @@ def read_tail(line: bytes) -> Tail | None:
     return Tail(part, int(unsynced or 0), int(crc, 16))
 
 
+def body_as_part(line: bytes, part: tuple[int, int]) -> bytes:
+    """Return a good line up to its crc, as another part of an append."""
+    found = LINE_TAIL.search(line, max(0, len(line) - _TAIL_WINDOW))
+    assert found is not None
+    body = line[: found.start()]
+    if part != (1, 1):
+        body += b',"part":[%d,%d]' % part
+    if found[3]:
+        body += b',"unsynced":' + found[3]
+    return body
+
+
 def decode_events(block: bytes) -> list[Event]:
     """Decode the lines of a block that has been checked; raises `ValueError` if one is no event."""
     try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from journal import plural
+from journal import config, plural
 from journal.cli import finding, given, opening, output, parsing
 from journal.cli.anchoring import Anchors, AnchorsFile, read_anchors
 from journal.cli.listing import last_seq
@@ -189,7 +189,9 @@ def adopt(folder: Folder = None, lock_timeout: LockTimeout = LOCK_TIMEOUT) -> No
 
     The difference becomes an event, which is printed.
     """
-    before = last_seq(finding.find(folder))
+    path = finding.find(folder)
+    config.read(path)  # Says it where there is no journal.
+    before = last_seq(path)
     with opening.for_writing(folder, lock_timeout, on_drift="adopt") as engine:
         # Opening adopts what it finds; what came in between, this does.
         engine.adopt()

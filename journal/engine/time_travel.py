@@ -167,7 +167,7 @@ class TimeTravel:
         `changes` are `Drop`, `Edit` and `Insert` of `journal.engine.travel.forking`: then it is
         the history as it would have been. This journal is only read; its closed segments are
         shared where the file system can link. Raises `UsageError` where something is at
-        `destination`, where `at` lies inside an append, or where the changed history cannot be.
+        `destination`, or where the changed history cannot be.
         """
         from journal.engine.travel.forking import fork
 

@@ -226,3 +226,20 @@ def test_control_characters_of_a_file_do_not_reach_the_terminal(journal: Run) ->
         assert "\x1b" not in done.out + done.err
         assert "\u202e" not in done.out + done.err
     assert "\\x1b[31mred\\u202e" in journal("log").out
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["append", "set", '{"path": "/n", "value": 1}'],
+        *(["state"], ["log"], ["head"], ["status"], ["checkpoint"], ["checkpoints"], ["audit"]),
+        *(["verify"], ["rebuild"], ["adopt"], ["repair"], ["export", "events"], ["restore", "1"]),
+        *(["diff", "1", "2"], ["blame", "/n"], ["step"], ["fork", "copy", "--at", "1"]),
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_folder_that_is_not_there_is_named_and_not_made(run: Run, command: list[str]) -> None:
+    done = run(command[0], "-d", "gone", *command[1:])
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("journal: gone: there is no such folder\n`journal init gone`")
+    assert not Path("gone").exists()

@@ -1,7 +1,7 @@
 """Real histories: blame, bisect and diff are what the versions say, for random questions.
 
 A hundred questions in all on the histories in tests/data; with JOURNAL_HISTORIES, which names more,
-a thousand.
+a thousand. JOURNAL_QUESTIONS asks so many of each history.
 """
 
 import os
@@ -19,7 +19,9 @@ from projections import patch
 from tests.travel import brute
 from tests.travel.brute import History
 
-QUESTIONS = 67 if os.environ.get("JOURNAL_HISTORIES") else 25
+QUESTIONS = int(
+    os.environ.get("JOURNAL_QUESTIONS") or (67 if os.environ.get("JOURNAL_HISTORIES") else 25)
+)
 SORTED = orjson.OPT_SORT_KEYS
 
 Ask = Callable[[journal.Engine, History, random.Random], None]

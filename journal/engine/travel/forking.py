@@ -7,7 +7,9 @@ I2  The fork gets an id of its own. `journal.forked`, its first event of its own
 I3  With changes (a what-if) the events after the first one that is changed are appended anew,
     under seqs of their own, with their times, actors and ids; an append stays one. What leaves
     the state alone is left out: the engine's own notes, types that the projection does not know.
-I4  A fork is built under a temporary name beside its place and named last: what is cut off, or
+I4  Of an append that lies across the end of the shared history the first events stay, under their
+    own seqs, as an append of their own: their lines are the same but for `part` and crc.
+I5  A fork is built under a temporary name beside its place and named last: what is cut off, or
     refused, leaves nothing there.
 """
 
@@ -75,10 +77,10 @@ def fork(
     changes: Iterable[Change] = (),
     progress: Progress | None = None,
 ) -> Forked:
-    """Make a new journal in `destination` with the history up to `at`, changed as told (I1-I4).
+    """Make a new journal in `destination` with the history up to `at`, changed as told (I1-I5).
 
-    Raises `UsageError` where something is there already, where `at` lies inside an append, or
-    where a changed history cannot be applied; `Corrupt` where a part that is needed is damaged.
+    Raises `UsageError` where something is there already, or where a changed history cannot be
+    applied; `Corrupt` where a part that is needed is damaged.
     """
     folder = Path(destination)
     _check_place(core, folder)
@@ -119,26 +121,12 @@ def _check_place(core: Core, folder: Path) -> None:
 
 
 def _last_shared(core: Core, at: int, told: Told) -> int:
-    """Return the last seq that stays as it is: whole appends before the first change."""
+    """Return the last seq that stays as it is: the appends before the first change."""
     if at < 1:
         raise UsageError("a fork has at least event 1, which is the journal's own", key="at")
-    first, last = _append_of(core, at)
-    if at != last:
-        raise UsageError(
-            f"event {at} is inside an append of several events, which is whole or not there",
-            key="at",
-            advice=f"Fork at {first - 1} or at {last}.",
-        )
     if not told or told.first > at:
         return at
-    return max(1, _append_of(core, told.first)[0] - 1)
-
-
-def _append_of(core: Core, seq: int) -> tuple[int, int]:
-    """Return the first and last seq of the append that an event is part of."""
-    event = find_event(core, seq)
-    first = seq - event.part[0] + 1
-    return first, first + event.part[1] - 1
+    return max(1, told.first - find_event(core, told.first).part[0])
 
 
 def _make_log(core: Core, folder: Path, shared: int, fork_id: str, *, remade: bool) -> list[str]:
@@ -151,6 +139,7 @@ def _make_log(core: Core, folder: Path, shared: int, fork_id: str, *, remade: bo
     durable.make_folder(log)
     history = core.history
     head = history.head(shared)
+    number, count = find_event(core, shared).part
     linked: list[str] = []
     for name in history.names[: history.names.index(head.segment)]:
         _share(history.folder, log, name, linked)
@@ -159,8 +148,12 @@ def _make_log(core: Core, folder: Path, shared: int, fork_id: str, *, remade: bo
         for _ in history.blocks(segment.first_seq - 1, shared):
             pass  # Damage would not be found to be the source's any more.
         place = segment.position_after(head.offset)
-        data = b"" if whole else segment.read(0, head.offset)
-    assert place is not None
+        assert place is not None
+        data, crc = b"" if whole else segment.read(0, head.offset), place.crc
+        if number < count:
+            start = segment.find_seq(shared - number, head.offset)
+            short, crc = _cut_short(data[start.offset :], start.crc)
+            data = data[: start.offset] + short
     now = format_time(core.clock())
     forked = _describe(core, head, fork_id, now)
     time = place.time if remade else max(place.time, now)
@@ -171,10 +164,18 @@ def _make_log(core: Core, folder: Path, shared: int, fork_id: str, *, remade: bo
         lines = _lines(shared, time, 0, [(ROTATED, first), (FORKED, forked)])
         durable.write_file(log / name_of(shared + 1), lines)
     else:
-        lines = _lines(shared, time, place.crc, [(FORKED, forked)])
+        lines = _lines(shared, time, crc, [(FORKED, forked)])
         durable.write_file(log / head.segment, data + lines)
     durable.sync_folder(log)
     return linked
+
+
+def _cut_short(lines: bytes, crc: int) -> tuple[bytes, int]:
+    """Make the first lines of an append an append of their own (I4); return them and the crc."""
+    pieces = [line + b"\n" for line in lines.removesuffix(b"\n").split(b"\n")]
+    bodies = [codec.body_as_part(line, (k, len(pieces))) for k, line in enumerate(pieces, 1)]
+    short, crc = codec.seal(bodies, crc)
+    return bytes(short), crc
 
 
 def _share(source: Path, target: Path, name: str, linked: list[str]) -> None:
