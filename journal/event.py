@@ -135,7 +135,13 @@ def read_time(text: str, now: Clock) -> str:
     if ago := _AGO.fullmatch(text.strip()):
         count = int(ago["count"]) if ago["count"].isdecimal() else 1
         return format_time(now() - count * _UNIT_MS[ago["unit"][0].lower()])
-    return parse_time(text)
+    try:
+        return parse_time(text)
+    except UsageError as error:
+        raise UsageError(
+            error.message,
+            advice=f"{error.advice} Or tell how long ago: '2 hours ago', '30m', '4 weeks ago'.",
+        ) from error
 
 
 def time_to_ms(text: str) -> int:

@@ -227,6 +227,23 @@ def test_old_types_are_appended_as_what_they_became_and_unknown_ones_left_out(
         ]
 
 
+def test_a_what_if_up_to_the_middle_of_an_append_has_its_first_events(tmp_path: Path) -> None:
+    path = tmp_path / "source"
+    counts = [("set", {"path": "/n", "value": n}) for n in range(5)]
+    made.make(path, [[("set", {"path": "", "value": {}})], counts])
+    for at in range(3, 8):
+        for dropped in range(2, at + 1):
+            target = tmp_path / f"{at} {dropped}"
+            if dropped == 2:  # What the others stand in.
+                fork(path, target, at, [Edit(2, drafted(("set", {"path": "", "value": {"n": 0}})))])
+            else:
+                fork(path, target, at, [Drop(dropped)])
+            with journal.open(target, read_only=True) as forked:
+                own = [e.data["value"] for e in forked.events(types=["set"])][1:]
+                assert own == [n for n in range(at - 2) if n + 3 != dropped]
+                assert forked.verify().ok
+
+
 # --- what is shared ------------------------------------------------------------------------------
 
 

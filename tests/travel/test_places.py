@@ -103,8 +103,9 @@ def test_how_long_ago_is_told_from_now(text: str, before_ms: int) -> None:
 def test_every_time_that_is_none_is_as_before() -> None:
     text = "2026-03-01T14:45:00+02:00"
     assert read_time(text, lambda: NOON) == parse_time(text)
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError) as caught:
         read_time("2 months ago", lambda: NOON)
+    assert "'4 weeks ago'" in caught.value.advice
 
 
 # --- restore -------------------------------------------------------------------------------------

@@ -266,9 +266,8 @@ class _Rest:
             if (draft := self._told.replace(event, self._draft(event, typed))) is not None:
                 append.append(_New(seq, draft))
             append += [_New(0, draft) for draft in self._told.inserted(seq)]
-            if event.part[0] == event.part[1]:
-                if append:
-                    yield append
+            if append and (event.part[0] == event.part[1] or seq == self._at):
+                yield append
                 append = []
 
     def _events(self) -> Iterator[tuple[Event, Any]]:
