@@ -15,7 +15,7 @@ import typer
 from journal.cli import changes, opening, output, parsing
 from journal.cli.options import AsJson, Folder, read_place
 from journal.cli.progress import Bar
-from journal.errors import JournalError
+from journal.errors import JournalError, UsageError
 
 if TYPE_CHECKING:
     from journal.engine.travel.comparing import Difference
@@ -84,7 +84,16 @@ class _Journals:
         if key not in self._engines:
             self._engines[key] = self._opened.enter_context(opening.for_reading(key))
         engine = self._engines[key]
-        seq = engine.seq_of(read_place(rest if where else place))
+        try:
+            seq = engine.seq_of(read_place(rest if where else place))
+        except UsageError as error:
+            if where or not folder:
+                raise
+            raise UsageError(
+                f"{error.message}, nor is {folder!r} a folder that has one",
+                key=error.key,
+                advice=error.advice,
+            ) from error
         name = f"event {seq:,}" + (f" of {output.plain(where)}" if where else "")
         return engine.state_at(seq), name
 

@@ -101,6 +101,8 @@ def test_diff_across_journals_shows_what_would_have_been(story: Run, run: Run) -
     shown = run("diff", "run@head", "whatif@head", "--json")
     assert shown.json == [{"op": "replace", "path": "/tasks/0/done", "old": True, "value": False}]
     assert "of whatif" in run("diff", "whatif@head", "whatif@now").out
+    said = run("diff", "-d", "run", "gone@2", "head")
+    assert (said.code, "nor is 'gone' a folder" in said.err) == (2, True)
 
 
 def test_diff_with_a_pointer_to_nothing_is_a_wrong_call(story: Run) -> None:
