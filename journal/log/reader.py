@@ -6,6 +6,7 @@ I2  An unfinished end (bytes without LF, an append whose last part is missing) i
     is told only when it is the same after reading it again.
 """
 
+import functools
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,23 +33,26 @@ class Reader:
         self.folder = folder
         self._write = write
         self._proven = 0
+        self._believed_id = believed_id
         names = list_segments(folder, any_first=not write)
         self.header = self._read_header(folder / names[-1], alone=len(names) == 1)
         self.last = self._open(names[-1])
         self.history = History(folder, names, self.last.start)
-        self.journal_id = self._find_id(believed_id)
 
     @property
     def tail(self) -> Position:
         """The place after the last event that was taken in."""
         return self.history.tail
 
-    def _find_id(self, believed: str) -> str:
-        """Return the journal's id; `believed` is what journal.yaml says.
+    @functools.cached_property
+    def journal_id(self) -> str:
+        """The journal's id.
 
         The first event of the last segment has it, but in a fork that has not rotated since: there
-        the newest `journal.forked` of that segment gives a new one.
+        the newest `journal.forked` of that segment gives a new one. What journal.yaml says is
+        believed where the first event says the same.
         """
+        believed = self._believed_id
         found = "" if self.header is None else str(self.header.data.get("id", ""))
         if found in ("", believed):
             return found or believed

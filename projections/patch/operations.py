@@ -152,13 +152,18 @@ def _insert(root: Json, tokens: Sequence[str], new: Json) -> Json:
 
 
 def _set(root: Json, tokens: Sequence[str], new: Json) -> Json:
+    """Put `new` in the place of what is at `tokens`, or after the last item."""
     if not tokens:
         return new
     last = len(tokens) - 1
     parent: Json = follow(root, tokens, last)
-    if not isinstance(parent, list) or tokens[last] in ("-", str(len(parent))):
-        return _insert(root, tokens, new)
-    parent[item_index(tokens, last, len(parent))] = new
+    if isinstance(parent, dict):
+        parent[tokens[last]] = new
+    elif isinstance(parent, list):
+        index = item_index(tokens, last, len(parent), adding=True)
+        parent[index : index + 1] = [new]
+    else:
+        raise no_container(parent, tokens, last)
     return root
 
 

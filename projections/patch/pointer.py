@@ -83,11 +83,12 @@ def get(value: Any, pointer: str, default: Any = _REQUIRED) -> Any:
 def follow(value: Any, tokens: Sequence[str], upto: int | None = None) -> Any:
     """Walk along the tokens (the first `upto`), or raise `UsageError` naming the missing one."""
     node: Json = value
-    for at, token in enumerate(tokens[:upto]):
+    for at, token in enumerate(tokens if upto is None else tokens[:upto]):
         if isinstance(node, dict):
-            if token not in node:
-                raise no_member(node, tokens, at)
-            node = node[token]
+            try:
+                node = node[token]
+            except KeyError:
+                raise no_member(node, tokens, at) from None
         elif isinstance(node, list):
             node = node[item_index(tokens, at, len(node))]
         else:
@@ -101,27 +102,29 @@ def item_index(tokens: Sequence[str], at: int, length: int, *, adding: bool = Fa
     With `adding`, `length` itself and `-` are the place after the last item.
     """
     token = tokens[at]
-    if adding and token == "-":
-        return length
-    where = place(tokens, at)
-    if not _INDEX.fullmatch(token):
-        advice = "An index is 0 or digits without a leading zero."
-        if token == "-":
-            advice = (
-                'The index "-" stands for the place after the last item: it is only for adding.'
-            )
-        raise UsageError(
-            f'"{token}" is no index of the list at {where}', key=format(tokens), advice=advice
-        )
     # Longer texts than that of any real length would be slow to read, or refused, as a number.
-    index = int(token) if len(token) < 19 else length + 1
-    if index > length or (index == length and not adding):
-        raise UsageError(
+    if len(token) < 19 and _INDEX.fullmatch(token) and (index := int(token)) < length:
+        return index
+    if adding and token in ("-", str(length)):
+        return length
+    raise _no_item(tokens, at, length)
+
+
+def _no_item(tokens: Sequence[str], at: int, length: int) -> UsageError:
+    """Describe that `tokens[at]` is not the index of one of `length` items."""
+    token, where = tokens[at], place(tokens, at)
+    if _INDEX.fullmatch(token):
+        return UsageError(
             f"the list at {where} has no index {token[:40]}",
             key=format(tokens),
             advice=f"It has {length} item{'' if length == 1 else 's'}; the first has index 0.",
         )
-    return index
+    advice = "An index is 0 or digits without a leading zero."
+    if token == "-":
+        advice = 'The index "-" stands for the place after the last item: it is only for adding.'
+    return UsageError(
+        f'"{token}" is no index of the list at {where}', key=format(tokens), advice=advice
+    )
 
 
 def no_member(node: dict[str, Json], tokens: Sequence[str], at: int) -> UsageError:
