@@ -181,6 +181,33 @@ MEASURES = (
         wanted=(Wanted("journal", "floor", 1.5, today=1.8),),
     ),
     Measure(
+        name="commands",
+        title="whole commands on a long history, beside --help",
+        unit="ms",
+        job="command",
+        history=True,
+        systems={
+            "document --help": {"command": [*_CLI, "--help"]},
+            **{
+                f"document {words[0]}": {"command": [*_CLI, *words, "-d", "{folder}"]}
+                for words in (
+                    ["log", "-n", "20"],
+                    ["state", "--at", "{middle}"],
+                    ["blame", "/tasks/7/note", "-n", "1"],
+                    ["diff", "1000", "head~1000"],
+                    ["bisect", "--monotone", "--when", ".count > {middle}"],
+                )
+            },
+        },
+        full={"events": 1_000_000, "runs": 9},
+        quick={"events": 100_000, "runs": 3},
+        wanted=tuple(
+            # 60 ms beyond --help, which takes some 100.
+            Wanted(f"document {name}", "document --help", 1.6, today=2.0)
+            for name in ("log", "state", "blame", "diff", "bisect")
+        ),
+    ),
+    Measure(
         name="bytes",
         title="bytes of log an event beyond payload and envelope, one by one",
         unit="bytes",

@@ -198,7 +198,11 @@ def threads(system: str, folder: Path, given: dict[str, Any]) -> Result:
 def command(system: str, folder: Path, given: dict[str, Any]) -> Result:
     """Run a command as a whole process, several times; ms at the median."""
     del system
-    words = [word.replace("{folder}", str(folder)) for word in given["command"]]
+    middle = str(given.get("events", 0) // 2)
+    words = [
+        word.replace("{folder}", str(folder)).replace("{middle}", middle)
+        for word in given["command"]
+    ]
     environment = {**os.environ, "PYTHONPATH": os.getcwd()}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # or every start would compile everything
     if not folder.exists():

@@ -10,6 +10,7 @@ from typing import Any
 WHERE = {
     "floor": "bench.systems.floor:Floor",
     "journal": "bench.systems.journal_engine:JournalEngine",
+    "document": "bench.systems.document:Document",
     "sqlite": "bench.systems.sqlite:Sqlite",
     "read-modify-write": "bench.systems.read_modify_write:ReadModifyWrite",
     "eventsourcing": "bench.systems.eventsourcing_library:EventSourcing",
