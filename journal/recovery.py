@@ -313,7 +313,7 @@ def _check_line(
         return None, _name_foreign(line) or "a line that is not an event of this journal"
     base = next((b for b in bases if _crc_of(line, b) == tail.crc), None)
     if base is None:
-        return None, _name_foreign(line) or "a line that fails its check"
+        return None, _name_foreign(line) or _name_misplaced(line, last_seq + 1)
     head = codec.LINE_HEAD.match(line)
     try:
         event = codec.decode_event(line)
@@ -340,6 +340,16 @@ def _name_foreign(line: bytes) -> str:
     except UnicodeDecodeError as error:
         return f"a line with bytes that are not UTF-8 (0x{line[error.start]:02X} at {error.start})"
     return ""
+
+
+def _name_misplaced(line: bytes, due: int) -> str:
+    """Name which event a line that fails its check is of, where it still shows that."""
+    seq = _first_seq(line)
+    if not seq:
+        return "a line that fails its check"
+    if seq == due:
+        return f"the line of event {seq} fails its check"
+    return f"event {seq} where event {due} is due"
 
 
 def _crc_of(line: bytes, base: int) -> int:

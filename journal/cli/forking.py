@@ -1,4 +1,7 @@
-"""`journal fork` and `journal restore`: a journal that might have been, a state that comes back."""
+"""`journal fork` and `journal restore`: a journal that might have been, a state that comes back.
+
+I1  Nothing takes an event out of a log. `journal redact` is there only to say so, and what to do.
+"""
 
 from typing import Annotated
 
@@ -7,6 +10,7 @@ import typer
 from journal.cli import opening, output, parsing
 from journal.cli.options import LOCK_TIMEOUT, AsJson, Folder, LockTimeout, read_place
 from journal.cli.progress import Bar
+from journal.errors import UsageError
 
 
 def add_to(app: typer.Typer) -> None:
@@ -22,6 +26,11 @@ def add_to(app: typer.Typer) -> None:
     parsing.add(
         app, "restore", restore, "journal restore 120", "journal restore 'before the risky step'"
     )
+    app.command(
+        "redact",
+        hidden=True,
+        context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    )(redact)
 
 
 def fork(
@@ -90,3 +99,13 @@ def restore(
     with opening.for_writing(folder, lock_timeout) as engine:
         event = engine.restore(read_place(place), reason=reason)
     output.put_event(event)
+
+
+def redact() -> None:
+    """Refuse, and say how to come to a copy without a secret (I1)."""
+    raise UsageError(
+        "nothing is taken out of a log: its history is append-only",
+        advice="`journal log --grep TEXT` finds the events; `journal fork DEST --at head --drop "
+        "SEQ`, or --edit SEQ=JSON, makes a copy without them. Use that one, delete this folder "
+        "and its backups, and take the secret for known.",
+    )

@@ -85,10 +85,11 @@ def follow(value: Any, tokens: Sequence[str], upto: int | None = None) -> Any:
     node: Json = value
     for at, token in enumerate(tokens if upto is None else tokens[:upto]):
         if isinstance(node, dict):
+            members = node
             try:
-                node = node[token]
+                node = members[token]
             except KeyError:
-                raise no_member(node, tokens, at) from None
+                raise no_member(members, tokens, at) from None
         elif isinstance(node, list):
             node = node[item_index(tokens, at, len(node))]
         else:
