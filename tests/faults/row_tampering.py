@@ -8,7 +8,6 @@ I3  What is only derived and was rolled back is never taken for the truth where 
 """
 
 import random
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple

@@ -1,0 +1,376 @@
+"""Row 10: hostile JSON and YAML, as events, as files that are taken in, as settings, as log lines.
+
+I1  An event is refused before a byte is written, or comes back exactly, also after a replay.
+I2  Whatever a file holds, reading it gives a value or an error of the error tree. A value that was
+    read can be an event, or is refused as one.
+I3  Whatever a segment holds, reading it tells every byte of it once, in order, as good lines or as
+    damage; good lines decode.
+I4  Memory is bounded: a small input never makes a large one.
+"""
+
+import random
+import resource
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import journal
+from journal import codec, recovery, segment
+from journal import config as configs
+from journal.errors import JournalError
+from journal.segment import Block, Segment, name_of
+from projections import patch
+from projections.foreign import json_scanner, json_text, suffix, yaml_builder, yaml_text
+from tests.faults import fuzzing
+from tests.faults.row import Outcome, Row, Tier, Violation
+from tests.faults.tree import memory_folder, read_tree
+
+RUNS = {"quick": (10_000, 1500), "full": (20_000_000, 200_000)}
+"""Of the line reader, and of each reader of foreign text."""
+_GROWN_BYTES = 300 << 20
+
+
+def run(tier: Tier) -> Outcome:
+    """Try every named case, then what a fuzzer finds; raises `Violation`."""
+    lines, texts = RUNS[tier]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with memory_folder() as folder:
+        named = append_named(folder / "named")
+        read = [
+            fuzz_reader("JSON", _reader("x.json"), JSON_SEEDS, [json_text, json_scanner], texts),
+            fuzz_reader("JSONL", _reader("x.jsonl"), JSON_SEEDS, [json_text], texts),
+            fuzz_reader("YAML", _reader("x.yaml"), YAML_SEEDS, [yaml_text, yaml_builder], texts),
+            fuzz_settings(folder / "settings", texts),
+        ]
+        found = fuzz_lines(folder / "lines", lines)
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    if grown > _GROWN_BYTES:
+        raise Violation(f"memory grew by {grown:,} bytes (I4)")
+    notes = [f"{named} named values and texts appended, each refused or read back exactly"]
+    notes += [f"{name}: {one.runs:,} runs, {one.ways:,} ways" for name, one in read]
+    notes.append(
+        f"the line reader: {found.runs:,} runs, {found.kept} inputs kept, {found.ways:,} ways"
+    )
+    return Outcome(named + sum(one.runs for _, one in read) + found.runs, notes=tuple(notes))
+
+
+# --- named values and texts ----------------------------------------------------------------------
+
+
+class _Odd:
+    """Not a JSON value."""
+
+
+def _deep(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def _own() -> list[Any]:
+    value: list[Any] = []
+    value.append(value)
+    return value
+
+
+VALUES: list[Any] = [
+    *(None, True, False, 0, -0.0, 1, 1.0, -1, 1e308, 5e-324, 0.1, 2**53 + 1, 2**63 - 1, -(2**63)),
+    *(2**64 - 1, 2**64, -(2**63) - 1, 10**400, float("inf"), float("-inf"), float("nan"), 1j),
+    *(
+        "",
+        "\0",
+        "\x7f",
+        "\u2028\u2029\x85",
+        "\ufeff",
+        "\ufffe",
+        "e\u0301",
+        "😀",
+        "\ud800",
+        "\udfff\ud800",
+    ),
+    *(
+        '"\\/\b\f\n\r\t',
+        "a" * 200_000,
+        "__proto__",
+        "\x1b[31m",
+        "<<<<<<< ours\n",
+        '","crc":"00000000"}\n',
+    ),
+    *(
+        [],
+        {},
+        [[]],
+        {"": {"": ""}},
+        {"a": 1, "A": 2},
+        {"~": 1, "/": 2, "~1": 3},
+        {"é": 1, "e\u0301": 2},
+    ),
+    *(
+        {1: 2},
+        {None: 1},
+        {True: 1},
+        {"\ud800": 1},
+        {b"a": 1},
+        b"bytes",
+        {1, 2},
+        (1, 2),
+        _Odd(),
+        _Odd,
+    ),
+    *(_deep(10), _deep(100), _deep(1000), _deep(100_000), _own(), [0] * 50_000, range(3)),
+]
+
+TEXTS = [
+    *(
+        b"1 2",
+        b"{",
+        b"[1,]",
+        b"{'a':1}",
+        b'{"a":1,"a":2}',
+        b"NaN",
+        b"Infinity",
+        b"-",
+        b"01",
+        b"1e999",
+    ),
+    *(b"-1e999", b"9" * 5000, b"0." + b"9" * 5000, b"[" * 100_000, b'{"a":' * 5000, b'"\\ud800"'),
+    *(
+        b'"\\u0000"',
+        b'"\x01"',
+        b"\xef\xbb\xbf1",
+        b"\xff\xfe1\0",
+        b"\xff",
+        b'"\xed\xa0\x80"',
+        b"nul",
+    ),
+    *(b"true false", b"/* c */1", b"1 // c", b'"a\nb"', b"\x00", b"", b" ", b'{"\\u0061":1,"a":2}'),
+]
+
+
+def append_named(path: Path) -> int:
+    """Append every value and text, at several places; return how many were tried (I1)."""
+    from journal.cli import given
+
+    count = 0
+    with journal.init(path) as engine:
+        engine.append("set", {"path": "", "value": {}})
+        for value in VALUES:
+            for wrap in (
+                lambda v: v,
+                lambda v: [v],
+                lambda v: {"k": v},
+                lambda v: {"k": [{"v": v}]},
+            ):
+                _append(engine, wrap(value))
+                count += 1
+        for text in TEXTS:
+            try:
+                value = given.read_data(text.decode("utf-8", "surrogateescape"))
+            except JournalError:
+                pass
+            else:
+                _append(engine, value)
+            count += 1
+        state = engine.state
+        if not patch.equal(engine.replay(), state) or not engine.verify().ok:
+            raise Violation("what was taken is not what a replay gives (I1)")
+    return count
+
+
+def _append(engine: journal.Engine, value: Any) -> None:
+    before = read_tree(str(engine.path))
+    try:
+        event = engine.append("set", {"path": "/v", "value": value})
+    except JournalError:
+        if read_tree(str(engine.path)) != before:
+            raise Violation(f"{value!r:.80} was refused and something was written (I1)") from None
+        return
+    found = engine.state["v"]
+    stored = next(engine.events(after=event.seq - 1)).data["value"]
+    if not (patch.equal(found, stored) and _is_same(stored, value)):
+        raise Violation(f"{value!r:.80} came back as {found!r:.80} (I1)")
+
+
+def _is_same(stored: Any, given: Any) -> bool:
+    """Whether it is the value given; a tuple is a list."""
+    if isinstance(given, tuple):
+        given = list(given)
+    return patch.equal(stored, given)
+
+
+# --- foreign texts -------------------------------------------------------------------------------
+
+JSON_SEEDS = [
+    b'{"a":[1,-2.5e3,true,false,null,"\\u00e9\\n"],"b":{"c":{}}}\n',
+    b'[{"id":1},{"id":2,"t":"\xc3\xa9"}]\n{"x":1}\n',
+    *TEXTS[:20],
+]
+YAML_SEEDS = [
+    b"version: 1\nname: x\nsteps:\n  - id: a\n    depends_on: [b, 'c']\n  - {id: b, n: 1.10}\n",
+    b"a: &a [1, 2]\nb: *a\nc: {<<: {x: 1}, y: 2}\nd: |\n  text\n  more\ne: >-\n  folded\n",
+    b"--- !!map\n? complex\n: value\n...\n",
+    b"a: &a [*a]\n",
+    b"t: 2025-02-30\nn: 0o17\no: 0x1F\nb: yes\nf: .inf\nm: 1_000\n",
+    b"format: 1\nprojection: document\ndurability: always\nviews: {every_ms: 0}\n",
+]
+_WORDS = [
+    *(
+        b'"',
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b":",
+        b",",
+        b"\n",
+        b"\r\n",
+        b"\t",
+        b" ",
+        b"\0",
+        b"\\u",
+        b"1e999",
+    ),
+    *(
+        b"&a ",
+        b"*a",
+        b"<<: ",
+        b"!!python/object:os.system ",
+        b"!!binary ",
+        b"---\n",
+        b"...\n",
+        b"%YAML 9",
+    ),
+    *(
+        b"- ",
+        b"? ",
+        b"| \n",
+        b">\n",
+        b"# ",
+        b"\xef\xbb\xbf",
+        b"\xff\xfe",
+        b"\xe2\x80\xa8",
+        b"\xc2\x85",
+    ),
+    *(
+        b"null",
+        b"~",
+        b"NaN",
+        b"-0",
+        b"9" * 40,
+        b'"crc":"',
+        b'"seq":',
+        b'"part":[1,2]',
+        b"\xed\xa0\x80",
+    ),
+]
+_MUTATORS = (
+    fuzzing.flip,
+    fuzzing.cut,
+    fuzzing.double,
+    fuzzing.shuffle_lines,
+    fuzzing.put_in(_WORDS),
+)
+
+
+def _reader(name: str) -> Callable[[bytes], Any]:
+    return lambda data: suffix.read_document(data, path=name, lenient=len(data) % 2 == 0).value
+
+
+def fuzz_reader(
+    name: str, read: Callable[[bytes], Any], seeds: list[bytes], traced: list[Any], runs: int
+) -> tuple[str, fuzzing.Fuzzed]:
+    """Read changed texts; what was read must be fit for an event, or be refused as one (I2)."""
+
+    def target(data: bytes) -> None:
+        try:
+            value = read(data)
+            encoded = codec.encode_value(value)
+        except JournalError:
+            return
+        if not patch.equal(codec.decode_value(encoded), value):
+            raise Violation(f"{value!r:.80} does not come back from its line (I2)")
+
+    return name, fuzzing.fuzz(target, seeds=seeds, mutators=_MUTATORS, traced=traced, runs=runs)
+
+
+def fuzz_settings(folder: Path, runs: int) -> tuple[str, fuzzing.Fuzzed]:
+    """Read changed settings: they are settings, or refused (I2)."""
+    with journal.init(folder):
+        pass
+    path = folder / configs.FILE_NAME
+
+    def target(data: bytes) -> None:
+        path.write_bytes(data)
+        try:
+            configs.read(folder)
+        except JournalError:
+            pass
+
+    seeds = [path.read_bytes(), *YAML_SEEDS]
+    found = fuzzing.fuzz(target, seeds=seeds, mutators=_MUTATORS, traced=[configs], runs=runs)
+    return "journal.yaml", found
+
+
+# --- log lines -----------------------------------------------------------------------------------
+
+
+def fuzz_lines(folder: Path, runs: int) -> fuzzing.Fuzzed:
+    """Read changed segments, half of them with CRCs that fit (I3)."""
+    with journal.init(folder) as engine:
+        engine.append_batch([("set", {"path": f"/{n}", "value": "é"}) for n in range(3)], actor="a")
+        engine.append("merge", {"patch": {"a": None}}, id="k")
+    whole = (folder / "log" / name_of(1)).read_bytes()
+    path = folder / "segment" / name_of(1)
+    path.parent.mkdir()
+
+    def target(data: bytes) -> None:
+        path.write_bytes(data)
+        with Segment(path) as subject:
+            check_pieces(subject, data)
+        recovery.salvage(data, 0)
+
+    return fuzzing.fuzz(
+        target,
+        seeds=[whole, whole[: len(whole) // 2], whole.replace(b"\n", b"\r\n")],
+        mutators=(*_MUTATORS, _seal, _seal),
+        traced=[recovery, segment, codec],
+        runs=runs,
+    )
+
+
+def check_pieces(subject: Segment, data: bytes) -> None:
+    """Read a segment piece by piece; the pieces are the whole of it, once and in order (I3)."""
+    try:
+        start = subject.start
+    except JournalError:
+        return
+    reached = 0
+    for piece in recovery.decoded(subject, start, len(data)):
+        first, end = (
+            (piece.before.offset, piece.after.offset)
+            if isinstance(piece, Block)
+            else (piece.offset, piece.end)
+        )
+        if first != reached or end <= first or (isinstance(piece, Block) and not _is_good(piece)):
+            raise Violation(f"a piece from {first} to {end} follows byte {reached} (I3)")
+        reached = end
+    if reached != len(data):
+        raise Violation(f"what stands from byte {reached} to {len(data)} was not told (I3)")
+
+
+def _is_good(block: Block) -> bool:
+    return all(1 <= event.seq <= 2**63 for event in codec.decode_events(block.data))
+
+
+def _seal(data: bytes, rng: random.Random) -> bytes:
+    """Give each line a crc that fits, as a forger would."""
+    bodies = []
+    for line in data.splitlines(keepends=True):
+        body = line.removesuffix(b"\n")
+        found = codec.LINE_TAIL.search(line)
+        bodies.append(body[: -codec.SUFFIX_BYTES + 1] if found else body)
+    return bytes(codec.seal(bodies, 0)[0])
+
+
+ROW = Row(10, "hostile JSON and YAML: named cases, and what a fuzzer led by coverage makes", run)
