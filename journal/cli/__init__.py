@@ -16,8 +16,10 @@
     forking      fork, restore
     stepping     step
     auditing     audit
+    bench        bench
     writing      init, append, checkpoint
     keeping      status, verify, rebuild, adopt, repair
+    doctor       doctor
     importing    import, export
     systems      the groups of the five systems, loaded when one is used
     demo         demo
@@ -34,8 +36,10 @@ import typer
 
 from journal.cli import (
     auditing,
+    bench,
     demo,
     differing,
+    doctor,
     failing,
     forking,
     importing,
@@ -84,7 +88,7 @@ def _options(
 
 for _commands in (
     *(writing, reading, listing, differing, tracing, stepping, forking),
-    *(keeping, auditing, importing, demo),
+    *(keeping, doctor, auditing, bench, importing, demo),
 ):
     _commands.add_to(app)
 

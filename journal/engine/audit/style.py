@@ -42,7 +42,8 @@ p { margin: 0; }
 }
 .figure { background: var(--card); border: 1px solid var(--line); border-radius: 12px;
   padding: 14px 16px; }
-.figure b { display: block; white-space: nowrap; font-size: 20px; font-weight: 650; line-height: 1.25;
+.figure b { display: block; white-space: nowrap; font-size: 20px; font-weight: 650;
+  line-height: 1.25;
   font-variant-numeric: tabular-nums; }
 .figure span { color: var(--soft); font-size: 13px; }
 section {
