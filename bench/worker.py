@@ -6,8 +6,8 @@ Prints one JSON object: `value` (lower is better; its unit is the measure's) and
 import json
 import multiprocessing
 import os
-import random
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -22,6 +22,16 @@ from bench.systems import Missing, find
 
 Result = dict[str, Any]
 Job = Callable[[str, Path, dict[str, Any]], Result]
+
+
+def reference(system: str, folder: Path, given: dict[str, Any]) -> Result:
+    """Fold the workload without any system; the digests in the detail."""
+    del system, folder
+    count = given["events"]
+    places = workload.random_places(count, given["places"])
+    found = workload.reference(count, places=places)
+    at = workload.digest_all(found[place] for place in places)
+    return {"value": 0.0, "digest": found[count], "places_digest": at}
 
 
 def fill(system: str, folder: Path, given: dict[str, Any]) -> Result:
@@ -54,13 +64,19 @@ def cold_open(system: str, folder: Path, given: dict[str, Any]) -> Result:
 
 def states_at(system: str, folder: Path, given: dict[str, Any]) -> Result:
     """Read the state at random places; ms at the median, the 99th percentile in the detail."""
-    rng = random.Random(7)
-    seqs = [rng.randrange(1, given["events"]) for _ in range(given["places"])]
-    took = sorted(seconds * 1e3 for _, seconds in find(system)(folder).states_at(seqs))
-    return {
-        "value": statistics.median(took),
-        "detail": {"p99_ms": took[int(len(took) * 0.99)]},
-    }
+    subject = find(system)(folder)
+    digests, took = [], []
+    places = workload.random_places(given["events"], given["places"])
+    for state, seconds in subject.states_at(places):
+        digests.append(workload.digest(state))
+        took.append(seconds * 1e3)
+    if workload.digest_all(digests) != given["places_digest"]:
+        raise AssertionError("a state is not the one that the workload folds to")
+    took.sort()
+    detail = {"p99_ms": took[int(len(took) * 0.99)]}
+    if system == "journal":
+        detail["beyond_log"] = subject.sizes(given["events"])["beyond_log"]
+    return {"value": statistics.median(took), "detail": detail}
 
 
 def append(system: str, folder: Path, given: dict[str, Any]) -> Result:
@@ -71,6 +87,41 @@ def append(system: str, folder: Path, given: dict[str, Any]) -> Result:
     return {
         "value": statistics.median(took),
         "detail": {"mean_us": statistics.fmean(took), "p99_us": took[int(len(took) * 0.99)]},
+    }
+
+
+def append_behind(system: str, folder: Path, given: dict[str, Any]) -> Result:
+    """Append one by one behind a long history, to a fork of it; us an append at the median."""
+    place = folder.with_name(f"{folder.name}-fork")
+    try:
+        took = sorted(s * 1e6 for s in find(system)(folder).append_behind(given["count"], place))
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+    return {
+        "value": statistics.median(took),
+        "detail": {"mean_us": statistics.fmean(took), "p99_us": took[int(len(took) * 0.99)]},
+    }
+
+
+def export(system: str, folder: Path, given: dict[str, Any]) -> Result:
+    """Export a whole history; us an event."""
+    return {"value": find(system)(folder).export() / given["events"] * 1e6}
+
+
+def imports(system: str, folder: Path, given: dict[str, Any]) -> Result:
+    """Import real histories of at most so many bytes, each several times over; us a version."""
+    named = os.environ.get("JOURNAL_HISTORIES")
+    data = Path(__file__).parents[1] / "tests" / "data"
+    found = {path.name: path for path in data.glob("*.jsonl.gz")}
+    found |= {path.name: path for path in Path(named).glob("*.jsonl.gz")} if named else {}
+    sources = [path for path in found.values() if path.stat().st_size <= given["most_bytes"]]
+    if not sources:
+        raise Missing(f"no history (*.jsonl.gz) in {named or data}")
+    folder.mkdir(parents=True, exist_ok=True)
+    count, took = find(system)(folder).imports(sorted(sources), times=given["times"])
+    return {
+        "value": took / count * 1e6,
+        "detail": {"histories": len(sources), "versions": count, "seconds": took},
     }
 
 
@@ -128,10 +179,24 @@ def processes(system: str, folder: Path, given: dict[str, Any]) -> Result:
         worker.join(60)
     rates = [count / seconds for seconds, _ in found]
     jain = sum(rates) ** 2 / (len(rates) * sum(rate * rate for rate in rates))
+    if system == "journal" and (kept := _count_kept(folder)) != count * len(workers) + 1:
+        raise AssertionError(f"{kept} events are in the log, not {count * len(workers) + 1}")
     return {
         "value": max(seconds for seconds, _ in found) / (count * len(workers)) * 1e6,
-        "detail": {"jain": jain, "worst_ms": max(worst for _, worst in found) * 1e3},
+        "detail": {
+            "unfairness": 1 / jain,
+            "worst_ms": max(worst for _, worst in found) * 1e3,
+        },
     }
+
+
+def _count_kept(folder: Path) -> int:
+    import journal
+
+    with journal.open(folder, projection=workload.projection(), read_only=True) as engine:
+        if not engine.verify().ok:
+            raise AssertionError("the journal does not verify")
+        return sum(event.actor == "bench" for event in engine.events())
 
 
 def _append_floor_locked(folder: Path, count: int, barrier: Any, results: Any) -> None:
@@ -227,12 +292,16 @@ def command(system: str, folder: Path, given: dict[str, Any]) -> Result:
 JOBS: dict[str, Job] = {
     job.__name__: job
     for job in (
+        reference,
         fill,
         replay,
         verify,
         cold_open,
         states_at,
         append,
+        append_behind,
+        export,
+        imports,
         batches,
         sizes,
         processes,

@@ -1,13 +1,13 @@
 """The workload: a board of tasks that change, from a seed; the same for every system.
 
 I1  `events(n, seed)` gives the same events everywhere; `digest` of the state that they fold to is
-    the reference that every system has to reach.
+    the reference that every system has to reach, at the end and at every place that is asked for.
 I2  The apply function is the projection's own; the floor folds through the same one.
 """
 
 import hashlib
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -130,12 +130,28 @@ def digest(state: Any) -> str:
     return hashlib.sha256(orjson.dumps(state, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-def reference(count: int, *, seed: int = 1, tasks: int = TASKS) -> str:
-    """Return the digest of the state that the events fold to, without any system."""
-    state = initial(tasks)
-    for event in events(count, seed=seed, tasks=tasks):
+def reference(
+    count: int, *, seed: int = 1, tasks: int = TASKS, places: Iterable[int] = ()
+) -> dict[int, str]:
+    """Return the digests of the state at some places and at the end, without any system."""
+    wanted = {*places, count}
+    state, found = initial(tasks), {}
+    for number, event in enumerate(events(count, seed=seed, tasks=tasks), 1):
         APPLY[type(event)](state, Bare(event))
-    return digest(state)
+        if number in wanted:
+            found[number] = digest(state)
+    return found
+
+
+def random_places(count: int, number: int) -> list[int]:
+    """Return so many random places in a history, always the same."""
+    rng = random.Random(7)
+    return [rng.randrange(1, count) for _ in range(number)]
+
+
+def digest_all(digests: Iterable[str]) -> str:
+    """Return one digest of several, in order."""
+    return hashlib.sha256(" ".join(digests).encode()).hexdigest()
 
 
 def change(state: Any, event: TaskEvent) -> None:

@@ -1,10 +1,18 @@
 """A journal of the built-in projection, for commands that are measured as whole processes."""
 
+import os
 import random
+import time
 from pathlib import Path
+
+import msgspec
 
 import journal
 from bench import workload
+from projections.document.exporting import export_events
+from projections.document.importing import import_versions
+from projections.document.version import Version
+from projections.document.versions import read_versions
 
 COUNT_EVERY = 10
 """Every so-manieth event raises `/count`, which is monotone, to its own number."""
@@ -26,6 +34,32 @@ class Document:
                     [_event(n, rng) for n in range(start, min(start + 1000, count))],
                     actor=f"actor {start // 1000 % 5}",
                 )
+
+    def export(self) -> float:
+        """Write every event as its line to nowhere; return the seconds."""
+        with journal.open(self.folder, read_only=True) as engine, open(os.devnull, "wb") as out:
+            start = time.perf_counter()
+            export_events(engine, out)
+            return time.perf_counter() - start
+
+    def imports(self, sources: list[Path], *, times: int) -> tuple[int, float]:
+        """Import real histories, each so many times over; return the versions and the seconds."""
+        count, took = 0, 0.0
+        for source in sources:
+            versions = [found for found in read_versions(source) if isinstance(found, Version)]
+            many = [_later(one, again, versions[-1]) for again in range(times) for one in versions]
+            place = self.folder / source.name.partition(".")[0]
+            start = time.perf_counter()
+            import_versions(place, many)
+            took += time.perf_counter() - start
+            count += len(many)
+        return count, took
+
+
+def _later(version: Version, again: int, last: Version) -> Version:
+    if not again:
+        return version
+    return msgspec.structs.replace(version, n=version.n + again * last.n, time=last.time)
 
 
 def _event(number: int, rng: random.Random) -> tuple[str, dict[str, object]]:

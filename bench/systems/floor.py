@@ -6,7 +6,6 @@ projection's own apply functions; no check, no chain, no recovery.
 
 import os
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Union
 
@@ -32,8 +31,8 @@ def _line(event: type[Any], name: str) -> type[Any]:
     )
 
 
-_LINES = {_line(event, name): workload.APPLY[event] for event, name in workload.NAMES.items()}
-_decoder = msgspec.json.Decoder(Union[tuple(_LINES)])  # noqa: UP007 - built at run time
+LINES = {_line(event, name): workload.APPLY[event] for event, name in workload.NAMES.items()}
+_decoder = msgspec.json.Decoder(Union[tuple(LINES)])  # noqa: UP007 - built at run time
 
 
 def encode(number: int, event: workload.TaskEvent) -> bytes:
@@ -75,7 +74,8 @@ class Floor:
 
     def append(self, count: int, *, durable: bool, **_: Any) -> list[float]:
         """Append one by one; return seconds for each."""
-        lines = [encode(n, e) for n, e in enumerate(workload.events(count), 1)]
+        found = workload.events(count, tasks=self._tasks)
+        lines = [encode(n, e) for n, e in enumerate(found, 1)]
         return self._write([bytes(line) for line in lines], durable=durable)
 
     def batches(self, count: int, *, size: int, durable: bool) -> float:
@@ -108,7 +108,7 @@ class Floor:
         return state, time.perf_counter() - start
 
     def _fold(self, state: Any, offset: int, end: int) -> Any:
-        decode, table = _decoder.decode_lines, _LINES
+        decode, table = _decoder.decode_lines, LINES
         fd = os.open(self._path, os.O_RDONLY)
         try:
             while offset < end:
@@ -128,23 +128,3 @@ class Floor:
         state = orjson.loads((self.folder / f"{len(offsets) * _EVERY}.state").read_bytes())
         state = self._fold(state, offsets[-1], self._path.stat().st_size)
         return state, time.perf_counter() - start
-
-    def states_at(self, seqs: Iterable[int]) -> list[tuple[Any, float]]:
-        """Return the state at each seq, from the snapshot before it, and the seconds."""
-        offsets = [0, *orjson.loads((self.folder / "offsets.json").read_bytes())]
-        found = []
-        for seq in seqs:
-            start = time.perf_counter()
-            number = seq // _EVERY
-            name = self.folder / f"{number * _EVERY}.state"
-            state = orjson.loads(name.read_bytes()) if number else workload.initial(self._tasks)
-            data = self._lines_from(offsets[number], seq - number * _EVERY)
-            for event in _decoder.decode_lines(data):
-                state = _LINES[event.__class__](state, event)
-            found.append((state, time.perf_counter() - start))
-        return found
-
-    def _lines_from(self, offset: int, count: int) -> bytes:
-        with self._path.open("rb") as log:
-            log.seek(offset)
-            return b"".join(log.readline() for _ in range(count))

@@ -1,7 +1,7 @@
 """The journal engine itself, through its public API."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +62,12 @@ class JournalEngine:
                 took.append(time.perf_counter() - start)
         return took
 
+    def append_behind(self, count: int, place: Path) -> list[float]:
+        """Append one by one to a fork of this journal at `place`; return seconds for each."""
+        with self._open(read_only=True) as engine:
+            engine.fork(place)
+        return JournalEngine(place, self._tasks).append(count, durable=False)
+
     def batches(self, count: int, *, size: int, durable: bool) -> float:
         """Append batches; return seconds in all."""
         found = list(workload.events(count, tasks=self._tasks))
@@ -98,15 +104,15 @@ class JournalEngine:
             state = engine.state
             return state, time.perf_counter() - start
 
-    def states_at(self, seqs: Iterable[int]) -> list[tuple[Any, float]]:
-        """Return the state after each so-manieth event of the workload, and the seconds."""
-        found = []
+    def states_at(self, seqs: Iterable[int]) -> Iterator[tuple[Any, float]]:
+        """Yield the state after each so-manieth event of the workload, and the seconds."""
+        wanted = list(seqs)
+        found_seqs = {number: seq_of(self.folder, number) for number in wanted}
         with self._open(read_only=True) as engine:
-            for seq in seqs:
+            for seq in wanted:
                 start = time.perf_counter()
-                state = engine.state_at(_seq_of(engine, seq))
-                found.append((state, time.perf_counter() - start))
-        return found
+                state = engine.state_at(found_seqs[seq])
+                yield state, time.perf_counter() - start
 
     def sizes(self, count: int) -> dict[str, float]:
         """Return bytes an event: of the log, of its payload and envelope, of everything."""
@@ -115,6 +121,9 @@ class JournalEngine:
         return {"log": log / count, "all": whole / count, "beyond_log": (whole - log) / log}
 
 
-def _seq_of(engine: journal.Engine, number: int) -> int:
-    """Return the seq of the so-manieth event; engine events stand in between."""
-    return min(number + 1, engine.seq)
+def seq_of(folder: Path, number: int) -> int:
+    """Return the seq of the so-manieth event; every segment begins with one of the engine's."""
+    seq = number
+    for first in sorted(int(path.stem) for path in (folder / "log").glob("*.jsonl")):
+        seq += seq >= first
+    return seq

@@ -19,13 +19,14 @@ class ReadModifyWrite:
     def __init__(self, folder: Path, tasks: int = workload.TASKS) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
+        self._tasks = tasks
         self._path = folder / "state.json"
         self._path.write_text(json.dumps(workload.initial(tasks), indent=2))
 
     def append(self, count: int, *, durable: bool, **_: Any) -> list[float]:
         """Change the file once for each event; return seconds for each."""
         took = []
-        for event in workload.events(count):
+        for event in workload.events(count, tasks=self._tasks):
             start = time.perf_counter()
             state = json.loads(self._path.read_text())
             workload.change(state, event)

@@ -2,7 +2,7 @@
 
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -114,11 +114,10 @@ class Sqlite:
         connection.close()
         return state, took
 
-    def states_at(self, seqs: Iterable[int]) -> list[tuple[Any, float]]:
-        """Return the state at each seq and the seconds."""
+    def states_at(self, seqs: Iterable[int]) -> Iterator[tuple[Any, float]]:
+        """Yield the state at each seq and the seconds."""
         connection = self._connect(durable=False)
         query = "select seq, state from snapshots where seq <= ? order by seq desc limit 1"
-        found = []
         for wanted in seqs:
             start = time.perf_counter()
             row = connection.execute(query, (wanted,)).fetchone()
@@ -126,6 +125,5 @@ class Sqlite:
                 (row[0], orjson.loads(row[1])) if row else (0, workload.initial(self._tasks))
             )
             state = self._fold(connection, state, seq, wanted)
-            found.append((state, time.perf_counter() - start))
+            yield state, time.perf_counter() - start
         connection.close()
-        return found
