@@ -46,7 +46,7 @@ class PlanReport(msgspec.Struct, kw_only=True):
 
 def read(path: Path) -> Plan:
     """Read a plan from a file; raises `PlanError`, `OSError`."""
-    return read_plan(path.read_bytes(), path)
+    return read_plan(durable.read_given(path), path)
 
 
 def report(state: Json, plan: Plan) -> PlanReport:
@@ -113,7 +113,7 @@ def write_back(folder: Path, known: AdoptedPlan, lock_timeout_s: float) -> None:
 def describe_change(folder: Path, known: AdoptedPlan | None) -> str:
     """Say how plan.yaml stands to the plan that the loop works on; empty where they are one."""
     try:
-        digest = codec.sha256((folder / PLAN_FILE).read_bytes())
+        digest = codec.sha256(durable.read_given(folder / PLAN_FILE))
     except FileNotFoundError:
         return ""
     except OSError as error:

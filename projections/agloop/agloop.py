@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from journal import durable
 from journal.event import Event
 from projections.agloop import (
     adoption,
@@ -201,7 +202,7 @@ class AgLoop(OpenLoop):
 
         Raises `Corrupt` or `UsageError` where the file holds no valid state.
         """
-        found = checkpoint.decode(Path(path).read_bytes(), str(path))
+        found = checkpoint.decode(durable.read_given(path), str(path))
         state = takeover.read_state(found.state, str(path))
         event = events.StateRecovered(
             source="checkpoint",

@@ -13,21 +13,29 @@ Entry = dict[str, Any]
 
 def read(path: Path) -> list[Entry]:
     """Return the entries of a log, oldest first; none where there is no file."""
+    return read_all(path)[0]
+
+
+def read_all(path: Path) -> tuple[list[Entry], int]:
+    """Return the entries of a log, as `read` does, and how many lines are none."""
     try:
         data = durable.read_file(path.resolve())
     except FileNotFoundError:
-        return []
+        return [], 0
     found: list[Entry] = []
+    passed_over = 0
     for line in data.split(b"\n"):
         if not line.strip():
             continue
         try:
             value = orjson.loads(line)
-        except ValueError:
-            continue
+        except (ValueError, RecursionError):
+            value = None
         if is_object(value):
             found.append(value)
-    return found
+        else:
+            passed_over += 1
+    return found, passed_over
 
 
 def select(

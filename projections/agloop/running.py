@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from journal.errors import UsageError
+from journal.errors import Drift
 from journal.event import TAKEN_OVER, Clock, Draft, Event, format_time, now_ms
 from projections.agloop import adoption, checkpoint, commands, events, line, takeover
 from projections.agloop.checkpoints import Checkpoints
@@ -32,6 +32,7 @@ Decide = Callable[[Any], Sequence[msgspec.Struct]]
 """(state) -> events; raises `UsageError` with the rule that is broken."""
 
 _LOOKED_BACK = 30
+_BEGINNINGS = ("initialized", TAKEN_OVER)
 
 
 class OpenLoop:
@@ -79,7 +80,13 @@ class OpenLoop:
             clock=clock,
         )
         if opening.has_journal:
-            found = cls(opening, opening.open(read_only=read_only, on_drift=on_drift))
+            try:
+                engine = opening.open(read_only=read_only, on_drift=on_drift)
+            except Drift as drift:
+                if Path(drift.path).is_symlink():  # The engine says what helps with links.
+                    raise
+                raise opening.explain(drift) from drift
+            found = cls(opening, engine)
             return found if read_only else found._mended()
         if opening.has_log and not read_only:
             return cls(opening, opening.make())._mended()
@@ -113,25 +120,31 @@ class OpenLoop:
             on_message=on_message,
             clock=clock,
         )
-        is_finished = opening.has_journal
-        if is_finished or opening.has_log:
-            engine = opening.open() if is_finished else opening.make()
-            loop = cls(opening, engine)._mended()
-        elif takeover.is_there(opening.folder):
-            loop = cls._take_over(opening, first)
-            wanted = (feature_name or None, feature_description or None, complexity_level or None)
-            if any(wanted):
-                decide = partial(
-                    commands.set_feature,
-                    name=wanted[0],
-                    description=wanted[1],
-                    complexity=wanted[2],
-                )
-                loop._or_close(lambda: loop.run(decide, agent=agent))
+        if opening.has_journal:
+            loop = cls(opening, opening.open())._mended()
+            loop._or_close(lambda: loop._begin(first, agent, accepts=()))
             return loop
+        if not opening.has_log and takeover.is_there(opening.folder):
+            loop = cls._take_over(opening, first)
         else:
-            loop = cls(opening, opening.make())._mended()
-        loop._or_close(lambda: loop._begin(first, agent, is_finished=is_finished))
+            loop = cls(opening, opening.make(events=first, agent=agent))._mended()
+        if not opening.made:  # Another process began it, or took it over, at the same time.
+            loop.close()
+            raise opening.refuse_present()
+        decide = partial(
+            commands.set_feature,
+            name=feature_name or None,
+            description=feature_description or None,
+            complexity=complexity_level or None,
+        )
+
+        def finish() -> None:
+            # What was cut off may have been begun with other words, or not at all.
+            loop._begin(first, agent, accepts=_BEGINNINGS)
+            if feature_name or feature_description or complexity_level:
+                loop.run(decide, agent=agent)
+
+        loop._or_close(finish)
         return loop
 
     @classmethod
@@ -143,7 +156,7 @@ class OpenLoop:
         def finish() -> None:
             if found.path is None:
                 begin = [*(first or commands.initialize()), *found.further]
-                loop._begin(begin, AGENT, is_finished=False)
+                loop._begin(begin, AGENT, accepts=_BEGINNINGS)
             for text in found.said:
                 loop.say(text)
             loop.checkpoint_files.adopt()
@@ -151,28 +164,23 @@ class OpenLoop:
         loop._or_close(finish)
         return loop._mended()
 
-    def _begin(self, first: Sequence[msgspec.Struct], agent: str, *, is_finished: bool) -> None:
+    def _begin(
+        self, first: Sequence[msgspec.Struct], agent: str, *, accepts: tuple[str, ...]
+    ) -> None:
         """Append the first events, unless there are some: a kill may have come before them.
 
-        Raises `UsageError` where the loop has begun, in a journal that was finished.
+        Raises `UsageError` where the loop has begun with an event that is none of `accepts`.
         """
 
         def begin(state: Any) -> Sequence[msgspec.Struct]:  # noqa: ARG001 - the shape of a command
-            if not self._has_begun():
+            begun = next(iter(self.engine.events(types=_BEGINNINGS)), None)
+            if begun is None:
                 return first
-            if not is_finished:
+            if begun.type in accepts:
                 return []
-            raise UsageError(
-                f"{self.folder}: there is a loop here already",
-                advice="Go on with it (`journal agloop status`), or begin anew: "
-                "`journal agloop reset`.",
-            )
+            raise self._opening.refuse_present()
 
         self.engine.execute(begin, actor=agent)
-
-    def _has_begun(self) -> bool:
-        first = ("initialized", TAKEN_OVER)
-        return any(True for _ in self.engine.events(types=first))
 
     def _mended(self) -> Self:
         """Say what was mended at opening, and make the files that a kill prevented."""

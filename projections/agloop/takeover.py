@@ -19,7 +19,7 @@ import msgspec
 from journal import codec, durable
 from journal.errors import Corrupt, UsageError
 from journal.event import format_time
-from projections.agloop import events, line
+from projections.agloop import entries, events, line
 from projections.agloop.checkpoint import FOLDER, Checkpoint
 from projections.agloop.checkpoints import read_folder
 from projections.agloop.schema import SCHEMA, check, complete
@@ -59,11 +59,36 @@ def is_there(folder: Path) -> bool:
 
 
 def find(folder: Path) -> Found:
-    """Read what a folder's journal begins with.
+    """Read what a folder's journal begins with; where state and log disagree, that is said.
 
     Raises `UsageError` where `state.json` breaks a rule, `Corrupt` where a key stands twice in
     it, `OSError` where it cannot be opened.
     """
+    found = _find(folder)
+    return found._replace(said=[*found.said, *_compare(folder, found)])
+
+
+def _compare(folder: Path, found: Found) -> list[str]:
+    """Say what the state and log.json each know alone; nothing is invented to make them agree."""
+    phase = None if found.completed is None else found.completed["current_phase"]
+    try:
+        lines = entries.read(folder / LOG_FILE)
+    except OSError:
+        return []  # the log never stops anything, and opening says what is wrong with it
+    told = [entry["phase"] for entry in lines if entry.get("phase")]
+    if not told:
+        return []
+    if phase is None:
+        return [f"{LOG_FILE} is there and no state: its lines are kept, and the loop begins anew"]
+    if told[-1] == phase:
+        return []
+    return [
+        f"{found.path} is in phase {phase}, the last line of {LOG_FILE} in {show(told[-1])}: "
+        "both are kept as they are, and the state counts"
+    ]
+
+
+def _find(folder: Path) -> Found:
     path = folder / STATE_FILE
     try:
         # Through a symlink: the journal notes where it leads.

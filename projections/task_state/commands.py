@@ -128,6 +128,4 @@ def _is_whole(value: object) -> bool:
 
 
 def _refuse(key: str, value: Any, allowed: str) -> UsageError:
-    return UsageError(
-        f"{key}: {show(value)} is not allowed", key=key, advice=f"Allowed: {allowed}."
-    )
+    return UsageError(f"{key}: {show(value)} is not allowed; allowed: {allowed}", key=key)

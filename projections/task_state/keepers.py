@@ -42,8 +42,8 @@ class Keeper(Protocol):
         """Begin a state with an event; False where there is one already."""
         ...
 
-    def take_over(self) -> None:
-        """Let a file that nobody keeps yet be kept."""
+    def take_over(self) -> bool:
+        """Let a file that nobody keeps yet be kept; False where there is none."""
         ...
 
     def run(self, command: Command, *args: Any, key: str = "") -> bool:
@@ -152,15 +152,14 @@ class JournalKeeper:
             return False
         return True
 
-    def take_over(self) -> None:
+    def take_over(self) -> bool:
         """See `Keeper`; nothing happens where there is no such file."""
         old = None if self.engine is not None else self._read_old()
-        if old is not None:
-            self._take_over(old)
+        return old is not None and self._take_over(old)
 
-    def _take_over(self, old: OldFile) -> None:
+    def _take_over(self, old: OldFile) -> bool:
         changes = [Normalized(changes=old.changes)] if old.changes else []
-        self._make(
+        return self._make(
             take_over=journal.TakeOver(
                 path=self.place.state_file.name, sha256=old.sha256, state=old.found, events=changes
             )
@@ -236,8 +235,9 @@ class StorageKeeper:
             self._save(fold_new({}, [event], self._clock()))
             return True
 
-    def take_over(self) -> None:
+    def take_over(self) -> bool:
         """See `Keeper`: what lies in the storage is kept by it already."""
+        return False
 
     def run(self, command: Command, *args: Any, key: str = "") -> bool:  # noqa: ARG002
         """See `Keeper`."""

@@ -54,5 +54,5 @@ def parse_file(data: bytes, path: Path) -> OldFile:
     try:
         check(state)
     except UsageError as error:
-        raise Corrupt(error.message, path=path, advice=f"{error.advice} {_MEND}") from error
+        raise Corrupt(error.message, path=path, advice=_MEND) from error
     return OldFile(codec.sha256(data), found, changes, state)

@@ -52,9 +52,8 @@ def check(state: Any) -> None:
     for name in ("checkpoints", "files", "data"):
         if name not in state:
             raise UsageError(
-                f"{name}: it is missing",
+                f"{name}: it is missing; allowed: {'an object' if name == 'data' else 'a list'}",
                 key=name,
-                advice=f"Allowed: {'an object' if name == 'data' else 'a list'}.",
             )
     checkpoints, files = state["checkpoints"], state["files"]
     if not is_list(checkpoints):
@@ -101,6 +100,4 @@ def show(value: Any) -> str:
 
 
 def _refuse(key: str, value: Any, allowed: str) -> UsageError:
-    return UsageError(
-        f"{key}: {show(value)} is not allowed", key=key, advice=f"Allowed: {allowed}."
-    )
+    return UsageError(f"{key}: {show(value)} is not allowed; allowed: {allowed}", key=key)

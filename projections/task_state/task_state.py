@@ -90,22 +90,29 @@ class TaskState:
         A file of before is taken over. Raises `UsageError` where a state is given and the thread
         has one already, or for one that is none, and as `state` does.
         """
+        self.begin(state)
+        found = self.keeper.load()
+        assert found is not None, "a state that was begun is there"
+        return found
+
+    def begin(self, state: Json | None = None) -> Answer:
+        """Do what `init` does, and say whether the state was begun now, or was there.
+
+        Of many that begin one thread at once, one is told that it did.
+        """
         given = msgspec.UNSET if state is None else _complete(state)
         if self.keeper.load() is None:
-            begun = self.keeper.begin(Initialized(state=given))
-        else:
-            begun = False
-            if state is None:
-                self.keeper.take_over()
-        if state is not None and not begun:
+            if self.keeper.begin(Initialized(state=given)):
+                return Answer(True, True, "begun")
+        elif state is None and self.keeper.take_over():
+            return Answer(True, True, "taken over")
+        if state is not None:
             raise UsageError(
                 f"thread {self.thread!r} has a state already",
                 key="thread",
                 advice="Give the state to another thread; or `on_return` merges it into this one.",
             )
-        found = self.keeper.load()
-        assert found is not None, "a state that was begun is there"
-        return found
+        return Answer(True, False, "there already")
 
     def recall(self, budget: int = BUDGET_MAX_TOKENS) -> str | None:
         """Return the state as text of at most `budget` tokens, None without a state.
@@ -128,6 +135,7 @@ class TaskState:
         """Merge what a child brings back: its checkpoints, its files, its data."""
         if child_id == OUTCOME:
             return _reserved("a child")
+        self._check_other(child_id)
         merge = _check_merge(merge_data or self.merge_data)
         self.keeper.run(commands.take_back, child, child_id, merge)
         return Answer(True, True, f"{child_id!r} returned, its data merged {merge}")
@@ -165,6 +173,7 @@ class TaskState:
         if child_id == OUTCOME:
             return _reserved("a child")
         commands.check_child(child_id)
+        self._check_other(child_id)
         child = self.keeper.sibling(child_id)
         try:
             state = self.keeper.load()
@@ -186,6 +195,7 @@ class TaskState:
         """Merge the state of the thread `child_id` into this one."""
         if child_id == OUTCOME:
             return _reserved("a child")
+        self._check_other(child_id)
         child = self.keeper.sibling(child_id)
         try:
             state = child.load()
@@ -198,6 +208,14 @@ class TaskState:
                 advice="Spawn it first, or give the child's state.",
             )
         return self.on_return(state, child_id, merge_data)
+
+    def _check_other(self, child_id: str) -> None:
+        if child_id == self.thread:
+            raise UsageError(
+                f"child_id: {show(child_id)} is this thread, and no child of it; allowed: the name "
+                "of another",
+                key="child_id",
+            )
 
     # --- leaving ---------------------------------------------------------------------------------
 

@@ -366,3 +366,55 @@ def test_papers_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
         assert at(tmp_path, "task", "result", "task-001", "-", stdin=stdin).code == 2
     assert at(tmp_path, "task", "result", "task-001", str(tmp_path / "none.json")).code == 1
     assert files(tmp_path) == before
+
+
+def test_a_log_that_is_missing_or_damaged_is_told_with_the_way_out(tmp_path: Path) -> None:
+    at(tmp_path, "init", "--feature", "x")
+    log = tmp_path / ".agloop" / "log.json"
+    whole = log.read_bytes()
+    log.write_bytes(b"\0" * 40 + b"\n" + whole)
+    ran = at(tmp_path, "log")
+    assert (ran.code, len(ran.out.splitlines())) == (0, 1)
+    assert "1 line passed over" in ran.err
+    assert "journal agloop recover" in ran.err
+    log.unlink()
+    ran = at(tmp_path, "log")
+    assert (ran.code, ran.out) == (0, "")
+    assert "is missing; `journal agloop recover`" in ran.err
+    assert at(tmp_path, "recover").code == 0
+    assert at(tmp_path, "log").err == ""
+
+
+CELLS: dict[str, tuple[bytes | None, int, str]] = {
+    "deleted": (None, 0, "State recovered from the journal (seq 2)"),
+    "cut short": (b'{\n  "$sch', 0, "State recovered from the journal (seq 2)"),
+    "NULs": (b"\0" * 64, 0, "State recovered from the journal (seq 2)"),
+    "conflict markers": (b"<<<<<<< a\n{}\n>>>>>>> b\n", 0, "State recovered from the journal"),
+    "a valid edit": (b"medium/complex", 0, "adopted as event"),
+    "an invalid edit": (b"medium/huge", 7, "journal agloop recover"),
+}
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_each_cell_of_the_drift_table_is_told_in_words_with_what_is_next(
+    tmp_path: Path, cell: str
+) -> None:
+    damage, code, words = CELLS[cell]
+    at(tmp_path, "init", "--feature", "x")
+    state = tmp_path / ".agloop" / "state.json"
+    if damage is None:
+        state.unlink()
+    elif damage.startswith(b"medium/"):
+        old, new = damage.split(b"/")
+        state.write_bytes(state.read_bytes().replace(old, new))
+    else:
+        state.write_bytes(damage)
+    before = state.read_bytes() if code else b""
+    ran = at(tmp_path, "phase", "research")
+    assert ran.code == code, ran
+    assert words in ran.err
+    if code:
+        assert state.read_bytes() == before
+        assert at(tmp_path, "recover").code == 0
+        assert at(tmp_path, "phase", "research").code == 0
+    assert json.loads(state.read_bytes())["current_phase"] == "research"

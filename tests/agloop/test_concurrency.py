@@ -101,6 +101,23 @@ def test_notes_and_compactions_of_many_are_all_there_once(tmp_path: Path) -> Non
     assert len(checkpoints(tmp_path)) == 10
 
 
+@pytest.mark.parametrize("taken_over", [False, True])
+def test_of_many_that_begin_a_loop_one_does_and_the_others_are_refused(
+    tmp_path: Path, taken_over: bool
+) -> None:
+    if taken_over:
+        put_state(tmp_path, foreign_state())
+
+    def act(n: int) -> None:
+        AgLoop.init(folder_of(tmp_path), feature_name=f"feature-{n}").close()
+
+    assert race(8, act) == [0, *[REFUSED] * 7]
+    expected = ["normalized", "feature_set"] if taken_over else ["initialized"]
+    assert actions(tmp_path) == expected
+    with reopen(tmp_path) as loop:
+        assert loop.engine.verify().ok
+
+
 def test_two_that_take_over_at_once_make_one_journal(tmp_path: Path) -> None:
     put_state(tmp_path, foreign_state())
     put_checkpoint(tmp_path, "2026-02-01T10:00:00.000Z", foreign_state())

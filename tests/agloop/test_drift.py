@@ -164,8 +164,8 @@ def test_an_edit_that_breaks_a_rule_stops_a_writer_and_is_kept_as_it_is(
     with pytest.raises(Drift, match="allowed: ") as raised:
         reopen(tmp_path)
     assert raised.value.exit_code == 7
-    assert "adopt" in raised.value.advice
-    assert "rebuild" in raised.value.advice
+    assert "journal agloop recover" in raised.value.advice
+    assert "journal adopt" not in raised.value.advice, "it would refuse this edit too"
     assert state_of(tmp_path).read_bytes() == raw
     with reopen(tmp_path, read_only=True) as loop:
         assert loop.state["current_phase"] == "research"
@@ -214,3 +214,12 @@ def test_without_a_witness_the_state_is_rebuilt_and_nothing_adopted(tmp_path: Pa
     with reopen(tmp_path) as loop:
         assert "journal.adopted" not in types(loop.engine.events())
     assert quarantined(tmp_path) == [raw]
+
+
+def test_a_link_that_nobody_recorded_gets_the_advice_for_links(tmp_path: Path) -> None:
+    begin(tmp_path).close()
+    state_of(tmp_path).rename(tmp_path / "real.json")
+    state_of(tmp_path).symlink_to(tmp_path / "real.json")
+    with pytest.raises(Drift, match="symlink") as raised:
+        reopen(tmp_path)
+    assert "`journal adopt` records where it leads" in raised.value.advice

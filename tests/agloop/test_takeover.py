@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import journal
 from journal.codec import sha256
 from journal.errors import Corrupt, JournalError, UsageError
 from projections.agloop.agloop import AgLoop
@@ -310,19 +311,28 @@ def test_a_beginning_that_was_cut_off_is_completed(tmp_path: Path) -> None:
         assert types(loop.engine.events()) == ["journal.created", "initialized"]
 
 
-def test_a_kill_before_the_first_event_lets_init_go_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_finished", [True, False])
+def test_a_journal_without_its_first_event_lets_init_go_on(
+    tmp_path: Path, is_finished: bool
 ) -> None:
-    def killed(self: AgLoop, first: Any, agent: str, *, is_finished: bool) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(AgLoop, "_begin", killed)
-        with pytest.raises(KeyboardInterrupt):
-            init(tmp_path, feature_name=FEATURE)
+    folder = folder_of(tmp_path) / "journal"
+    views = {"state": "../state.json", "log": "../log.json"}
+    journal.init(folder, projection="agloop", view_files=views).close()
+    if not is_finished:
+        (folder / "journal.yaml").unlink()
     with init(tmp_path, feature_name=FEATURE) as loop:
         assert loop.state["feature_name"] == FEATURE
     assert actions(tmp_path) == ["initialized"]
+
+
+def test_a_beginning_that_was_cut_off_is_completed_with_the_words_of_the_next(
+    tmp_path: Path,
+) -> None:
+    init(tmp_path, feature_name="what the killed one wanted").close()
+    (folder_of(tmp_path) / "journal" / "journal.yaml").unlink()
+    with init(tmp_path, feature_name=FEATURE) as loop:
+        assert loop.state["feature_name"] == FEATURE
+    assert actions(tmp_path) == ["initialized", "feature_set"]
 
 
 def test_checkpoints_of_many_shapes_count_for_retention_after_the_takeover(tmp_path: Path) -> None:
@@ -337,3 +347,24 @@ def test_checkpoints_of_many_shapes_count_for_retention_after_the_takeover(tmp_p
     names = checkpoints(tmp_path)
     assert len(names) == 10
     assert not any("2026-02-05" in name for name in names)
+
+
+LINE = b'{"agent":"x","action":"old","phase":"plan"}\n'
+
+
+def test_m07_a_log_without_a_state_is_said_and_nothing_is_invented(tmp_path: Path) -> None:
+    folder_of(tmp_path).mkdir()
+    (folder_of(tmp_path) / "log.json").write_bytes(LINE)
+    with init(tmp_path) as loop:
+        assert any("log.json is there and no state" in text for text in loop.messages)
+        assert (loop.state["current_phase"], loop.state["phase_history"]) == ("init", [])
+    assert (folder_of(tmp_path) / "log.json").read_bytes().startswith(LINE)
+
+
+def test_m07_a_state_and_a_log_that_disagree_are_said_and_kept(tmp_path: Path) -> None:
+    put_state(tmp_path, full_state())
+    phase = full_state()["current_phase"]
+    (folder_of(tmp_path) / "log.json").write_bytes(LINE.replace(b"plan", b"research"))
+    with init(tmp_path) as loop:
+        assert any("in phase" in text and '"research"' in text for text in loop.messages)
+        assert loop.state["current_phase"] == phase != "research"

@@ -25,7 +25,7 @@ def test_whole_life_on_the_command_line(tmp_path: Path) -> None:
     child = tmp_path / "child.json"
     child.write_bytes(orjson.dumps({**new_state(), "files": ["from-file"]}))
     for args, said in (
-        (("init", *ON), f"{THREAD}: 0 checkpoints, 0 files, 0 keys"),
+        (("init", *ON), f"{THREAD}: begun; 0 checkpoints, 0 files, 0 keys"),
         (("store", *ON, "--depth", "0"), "a checkpoint at depth 0"),
         (("artifact", "a.txt", *ON), "recorded a.txt"),
         (("artifact", "a.txt", *ON), "a.txt is recorded already"),
@@ -37,7 +37,7 @@ def test_whole_life_on_the_command_line(tmp_path: Path) -> None:
         (("return", "w", *ON, "--merge-data", "namespace"), "merged namespace"),
         (("return", "x", *ON, "--state", str(child)), "merged shallow"),
         (("complete", "failure", *ON, "--depth", "0"), "completed: failure"),
-        (("init", *ON), f"{THREAD}: 3 checkpoints, 3 files, 3 keys"),
+        (("init", *ON), f"{THREAD}: there already; 3 checkpoints, 3 files, 3 keys"),
     ):
         ran = run(*args, root=tmp_path)
         assert ran.code == 0, (args, ran.err)
@@ -194,3 +194,32 @@ def test_every_verb_is_there() -> None:
         *("init", "status", "recall", "store", "artifact", "set", "spawn", "return"),
         *("complete", "threads"),
     }
+
+
+@pytest.mark.parametrize("verb", ["return", "spawn"])
+def test_thread_is_no_child_of_itself_and_nothing_changes(tmp_path: Path, verb: str) -> None:
+    run("init", "--thread", THREAD, root=tmp_path)
+    before = tree(tmp_path)
+    ran = run(verb, THREAD, "--thread", THREAD, root=tmp_path)
+    assert (ran.code, ran.out) == (2, "")
+    assert f'"{THREAD}" is this thread' in ran.err
+    assert tree(tmp_path) == before
+
+
+def test_value_that_is_no_json_gets_an_example_of_this_command(tmp_path: Path) -> None:
+    run("init", "--thread", THREAD, root=tmp_path)
+    ran = run("set", "phase", "plan", "--thread", THREAD, root=tmp_path)
+    assert (ran.code, ran.out) == (2, "")
+    assert """'"plan"'""" in ran.err
+    assert "/phase" not in ran.err
+
+
+def test_edit_that_breaks_a_rule_is_told_by_field_value_and_what_is_allowed(
+    tmp_path: Path,
+) -> None:
+    run("init", "--thread", THREAD, root=tmp_path)
+    (folder_of(tmp_path) / "state.json").write_text('{"checkpoints":[],"files":[1],"data":{}}')
+    ran = run("store", "--thread", THREAD, "--depth", "0", root=tmp_path)
+    assert ran.code == 7
+    assert "files[0]: 1 is not allowed; allowed: text" in ran.err
+    assert "journal rebuild" in ran.err

@@ -53,3 +53,23 @@ def test_changes_of_several_processes_are_all_there_once(tmp_path: Path, begun: 
     with journal.open(folder_of(tmp_path) / "journal", read_only=True) as engine:
         assert [event.type for event in engine.events()].count("initialized") == 1
         assert engine.verify().ok
+
+
+@pytest.mark.slow
+def test_of_many_that_begin_a_thread_one_does_and_the_others_are_told(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "journal", "task", "init", "--thread", THREAD]
+    running = [
+        subprocess.Popen(
+            [*command, "--dir", str(tmp_path)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(4)
+    ]
+    said: list[str] = []
+    for process in running:
+        out, err = process.communicate(timeout=60)
+        assert (process.returncode, err) == (0, "")
+        said.append(out.split(";")[0])
+    assert sorted(said) == [f"{THREAD}: begun", *[f"{THREAD}: there already"] * 3]

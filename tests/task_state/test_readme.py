@@ -23,8 +23,8 @@ def test_session_of_the_page_runs_from_start_to_end(tmp_path: Path) -> None:
     [session] = blocks("console")
     shown: set[str] = set()
     for line in session.splitlines():
-        assert line.startswith("$ journal task "), line
-        words = shlex.split(line.removeprefix("$ journal task "))
+        assert line.startswith("journal task "), line
+        words = shlex.split(line.removeprefix("journal task "))
         ran = run(*words, root=tmp_path)
         assert ran.code == 0, (line, ran.err)
         shown.add(words[0])

@@ -155,7 +155,13 @@ def list_entries(
     from projections.agloop.takeover import LOG_FILE
 
     count = None if newest is None else read_count(newest, "-n")
-    found = entries.read(reach.find(folder) / LOG_FILE)
+    path = reach.find(folder) / LOG_FILE
+    found, passed_over = entries.read_all(path)
+    if not path.exists():
+        output.say(f"{path} is missing; `journal agloop recover` writes it from the journal")
+    elif passed_over:
+        words = output.count(passed_over, "line")
+        output.say(f"{path}: {words} passed over, as damaged; `journal agloop recover` mends it")
     for entry in entries.select(found, newest=count, agent=agent, action=action):
         if as_json:
             output.put_json(entry)

@@ -68,15 +68,16 @@ def init(
     root: Root = None,
     actor: Actor = "",
 ) -> None:
-    """Load the state of a thread, or begin one.
+    """Load the state of a thread, or begin one; it says which.
 
     A state.json that lies in the thread's folder already is taken over.
     """
     value = _read_state(source) if source else None
     with opened(thread, root, actor) as task:
-        found = task.init(value)
+        answer = task.begin(value)
+        found = task.state or {}
     words = (
-        f"{thread}: {output.count(len(found['checkpoints']), 'checkpoint')}, "
+        f"{thread}: {answer.message}; {output.count(len(found['checkpoints']), 'checkpoint')}, "
         f"{output.count(len(found['files']), 'file')}, {output.count(len(found['data']), 'key')}"
     )
     output.put(output.plain(words))
@@ -174,12 +175,23 @@ def set_data(
 ) -> None:
     """Set a key of the task's data to a JSON value.
 
-    The reserved key __outcome is refused, as an answer: `complete` writes it.
+    The reserved key __outcome is refused, as a normal answer (exit 0): `complete` writes it.
     """
-    wanted = given.read_data(value)
+    wanted = _read_json(value)
     with opened(thread, root, actor) as task:
         answer = task.set_task_data(key, wanted)
     put_answer(answer)
+
+
+def _read_json(text: str) -> Any:
+    try:
+        return given.read_data(text)
+    except UsageError as error:
+        raise UsageError(
+            error.message,
+            key="value",
+            advice="""Give one JSON value; a text stands in double quotes: '"plan"'.""",
+        ) from error
 
 
 def spawn(
