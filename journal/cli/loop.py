@@ -23,6 +23,9 @@ _File = Annotated[
 _NextAction = Annotated[
     str | None, typer.Option(metavar="A", help="What comes next.", show_default=False)
 ]
+_Actor = Annotated[
+    str, typer.Option("--actor", metavar="NAME", help="Who does it.", show_default=False)
+]
 
 
 class _Loop(parsing.Group):
@@ -130,10 +133,11 @@ def init(
     force: Annotated[
         bool, typer.Option("--force", help="Begin anew; the history stays in the log.")
     ] = False,
+    actor: _Actor = "",
 ) -> None:
     """Begin a checkpoint, and make the folders above it."""
     _put(
-        _at(file).init(
+        _at(file, actor).init(
             task=task,
             objective=objective,
             max_attempts=_read_attempts(max_attempts),
@@ -162,9 +166,10 @@ def transition(
         str | None,
         typer.Option(metavar="R", help="Why; failed and blocked need it.", show_default=False),
     ] = None,
+    actor: _Actor = "",
 ) -> None:
     """Go to another state; entering running uses an attempt."""
-    _put(_at(file).transition(to, next_action=next_action, reason=reason))
+    _put(_at(file, actor).transition(to, next_action=next_action, reason=reason))
 
 
 def evidence(
@@ -179,12 +184,13 @@ def evidence(
     artifact: Annotated[
         str | None, typer.Option(metavar="P", help="What it left.", show_default=False)
     ] = None,
+    actor: _Actor = "",
 ) -> None:
     """Record how a check ended, while verifying.
 
     The check is not run here.
     """
-    _put(_at(file).evidence(check, outcome, artifact=artifact))
+    _put(_at(file, actor).evidence(check, outcome, artifact=artifact))
 
 
 def status(
@@ -228,10 +234,10 @@ def adopt(*, file: _File) -> None:
 # --- how -----------------------------------------------------------------------------------------
 
 
-def _at(file: str) -> "CheckpointedLoop":
+def _at(file: str, actor: str = "") -> "CheckpointedLoop":
     from projections.checkpointed_loop.loop import CheckpointedLoop
 
-    return CheckpointedLoop(file, on_message=output.say)
+    return CheckpointedLoop(file, on_message=output.say, actor=actor)
 
 
 def _put(state: Any) -> None:

@@ -26,7 +26,8 @@ def initialize(*, task: str, objective: str, max_attempts: int, next_action: str
         raise UsageError(
             f"max attempts is {max_attempts!r}",
             key="max-attempts",
-            advice="It is a positive integer: a loop without a ceiling cannot be recovered.",
+            advice=f"It is a whole number from 1 to {schema.MAX_ATTEMPTS}: a loop without a "
+            "ceiling cannot be recovered.",
         )
     return Initialized(
         task_id=trim(task, "task"),

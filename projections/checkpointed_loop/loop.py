@@ -18,6 +18,7 @@ I4  The file has the mode 0600, always.
 
 import contextlib
 import os
+import shlex
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from journal.event import Clock, now_ms
 from journal.log.history import FOLDER_NAME
 from projections.checkpointed_loop import commands, reading
 from projections.checkpointed_loop.events import Initialized
+from projections.projection import event_type
 
 NAME = "checkpointed_loop"
 Command = Callable[..., Sequence[msgspec.Struct]]
@@ -39,7 +41,8 @@ Command = Callable[..., Sequence[msgspec.Struct]]
 class CheckpointedLoop:
     """One checkpoint at `file`; every verb returns the checkpoint as it is after it.
 
-    `on_message` gets each thing that a person should know, such as a file written back.
+    `on_message` gets each thing that a person should know, such as a file written back; `actor` is
+    who does it, in the log.
     """
 
     def __init__(
@@ -49,8 +52,10 @@ class CheckpointedLoop:
         clock: Clock = now_ms,
         lock_timeout_s: float = 10.0,
         on_message: Callable[[str], None] | None = None,
+        actor: str = "",
     ) -> None:
         """Note where the checkpoint lies; nothing is opened yet."""
+        self.actor = actor
         self.file = Path(os.path.abspath(file))
         name = self.file.name.removesuffix(".json")
         self.private = self.file.with_name(f"{name or self.file.name}.journal")
@@ -87,17 +92,28 @@ class CheckpointedLoop:
             self._refuse_existing(force)
             if self._has_log or os.path.lexists(self.file):
                 return self._begin_again(first)
-            with self._make_journal(events=[first]) as engine:
+            draft = journal.Draft(type=event_type(Initialized), data=first, actor=self.actor)
+            with self._make_journal(events=[draft]) as engine:
                 return engine.state
 
     def _begin_again(self, first: Initialized) -> Any:
         # A file that is gone is not missed here, so what the engine says of it is not passed on.
         gone = not os.path.lexists(self.file)
         with self._open(commands.reinitialize, first, quiet=gone) as engine:
-            engine.execute(commands.reinitialize, first)
+            engine.execute(commands.reinitialize, first, actor=self.actor)
             return engine.state
 
     def _refuse_existing(self, force: bool) -> None:
+        if self.file.is_dir():
+            raise UsageError(
+                f"{self.file} is a folder", key="file", advice="Name the file of the checkpoint."
+            )
+        if self.file.is_symlink() and not self.file.exists():
+            raise UsageError(
+                f"{self.file} is a symlink to {os.readlink(self.file)!r}, which is not there",
+                key="file",
+                advice="Remove the link, or name the file itself.",
+            )
         if os.path.lexists(self.file) and not force:
             raise UsageError(
                 f"{self.file}: there is a checkpoint here already",
@@ -160,7 +176,7 @@ class CheckpointedLoop:
 
     def _execute(self, command: Command, *args: Any) -> Any:
         with self._open(command, *args) as engine:
-            engine.execute(command, *args)
+            engine.execute(command, *args, actor=self.actor)
             return engine.state
 
     @contextlib.contextmanager
@@ -245,9 +261,18 @@ class CheckpointedLoop:
                 f"{error.why}; stop for review",
                 path=self.file,
                 pointer=error.pointer,
-                advice=f"`journal loop rebuild --file {self.file}` puts it back as the log has it, "
-                f"`journal loop adopt --file {self.file}` records the change.",
+                advice=self._say_ways_out(error),
+                adoptable=error.adoptable,
             ) from error
+
+    def _say_ways_out(self, error: Drift) -> str:
+        """Name only what would not be refused: an edit that breaks a rule is not adopted."""
+        file = shlex.quote(str(self.file))
+        adopt = f"`journal loop adopt --file {file}` records the change"
+        rebuild = f"`journal loop rebuild --file {file}` puts it back as the log has it"
+        if error.adoptable:
+            return f"{rebuild}, {adopt}."
+        return f"{rebuild}; or mend it by hand, and then {adopt}."
 
 
 def _take_as_it_is(_state: Any) -> None:

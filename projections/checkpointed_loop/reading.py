@@ -41,5 +41,5 @@ def read_whole(data: bytes, path: str | os.PathLike[str]) -> Any:
     try:
         schema.check(value)
     except UsageError as error:
-        raise Corrupt(error.message, path=path, advice=f"{error.advice} {REVIEW}") from error
+        raise Corrupt(error.message, path=path, advice=REVIEW) from error
     return value

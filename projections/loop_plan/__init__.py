@@ -19,6 +19,7 @@
     old_file.py      a state file of before, read and normalized
     places.py        where a plan's files lie
     rehearsal.py     what events would make of a state
+    verbs.py         what can be done to a plan, each one command
     plan.py          LoopPlan: one plan, as Python programs and the command line use it
     audit.py         every plan of a folder at a glance, and which were abandoned
     summary.py       a plan in short, and what may come next

@@ -16,6 +16,7 @@ I3  Files are read as they stand, journal or not, and none is touched by looking
     listed with its reason, and never stops the rest.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,15 +28,18 @@ from journal import durable
 from journal.errors import JournalError, UsageError
 from journal.event import Clock, now_ms, parse_time, time_to_ms
 from projections.loop_plan import events as e
-from projections.loop_plan.old_file import parse_file
+from projections.loop_plan.old_file import parse_file, read_old_state
 from projections.loop_plan.places import SUFFIX, folder_of
 from projections.loop_plan.resuming import last_action
-from projections.loop_plan.rules import is_list, is_record, is_time, show
+from projections.loop_plan.rules import is_list, is_record, is_time
 from projections.loop_plan.states import Json
 
 CANDIDATE = "abandoned-candidate"
 STALLED = "stalled-7+"
 
+_STALL = re.compile(
+    r"\bstall|\btime[ds]?[ -]?out|\bhung\b|\bhangs?\b|\bno (answer|response)\b", re.IGNORECASE
+)
 _DAY_MS = 24 * 60 * 60 * 1000
 _LATE = ("7a", "7b", "7c")
 _EARLY = ("0", "1", "2", "3", "3b", "4", "5")
@@ -46,8 +50,8 @@ _SHIPPED = ("done", "shipped", "complete")
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """A plan in an audit; `idle_days` is null, and `idle_from` empty, where no time can be read.
 
-    `unknown`: it has no `last_active_at`, so it is never marked (I2). `gaps`: how often an agent
-    stalled.
+    `unknown`: it has no `last_active_at`, so it is never marked (I2). `gaps`: how many gaps were
+    acknowledged, `stalls`: how many of them are of an agent that stalled.
     """
 
     slug: str
@@ -60,6 +64,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     unknown: bool
     last_action: str
     gaps: int
+    stalls: int
 
 
 class Damaged(msgspec.Struct, frozen=True):
@@ -70,11 +75,15 @@ class Damaged(msgspec.Struct, frozen=True):
 
 
 class Audit(msgspec.Struct, frozen=True, kw_only=True):
-    """What an audit found; `stalls` counts the acknowledged gaps of all plans by phase."""
+    """What an audit found; `gaps` counts the acknowledged gaps of all plans by phase.
+
+    `stalls` counts those of them whose reason says that an agent stalled.
+    """
 
     folder: str
     plans: list[Entry]
     damaged: list[Damaged]
+    gaps: dict[str, int]
     stalls: dict[str, int]
 
 
@@ -91,14 +100,20 @@ def audit(plans_dir: str | Path | None = None, *, clock: Clock = now_ms) -> Audi
     folder, now = folder_of(plans_dir), clock()
     plans: list[Entry] = []
     damaged: list[Damaged] = []
+    gaps: Counter[str] = Counter()
     stalls: Counter[str] = Counter()
     for slug, state in read_plans(folder):
         if isinstance(state, Damaged):
             damaged.append(state)
             continue
         plans.append(_describe(slug, state, now))
-        stalls.update(str(gap.get("phase", "?")) for gap in _gaps(state))
-    return Audit(folder=str(folder), plans=plans, damaged=damaged, stalls=dict(stalls))
+        for gap in _gaps(state):
+            phase = str(gap.get("phase", "?"))
+            gaps[phase] += 1
+            stalls[phase] += _is_stall(gap)
+    return Audit(
+        folder=str(folder), plans=plans, damaged=damaged, gaps=dict(gaps), stalls=dict(+stalls)
+    )
 
 
 def read_plans(folder: Path) -> Iterator[tuple[str, Json | Damaged]]:
@@ -112,16 +127,20 @@ def read_plans(folder: Path) -> Iterator[tuple[str, Json | Damaged]]:
         slug = path.name.removesuffix(SUFFIX)
         try:
             state = parse_file(durable.read_file(path.resolve()), path)
-            phase = state.get("current_phase")
-            if not isinstance(phase, str):
-                yield slug, Damaged(path.name, f"current_phase: {show(phase)} is not text")
-            else:
-                yield slug, state
+            _check(state, slug, path)
+            yield slug, state
         except JournalError as error:
             why = error.message.removeprefix(f"{path}").lstrip(":, ")
             yield slug, Damaged(path.name, why)
         except OSError as error:
             yield slug, Damaged(path.name, error.strerror or str(error))
+
+
+def _check(state: Json, slug: str, path: Path) -> None:
+    """Raise `BrokenField` for a state that no command would take up, so that no class fits it."""
+    # Other tools end a plan in phases of their own, and the table has a row for them.
+    known = state | ({"current_phase": "done"} if state.get("current_phase") in _SHIPPED else {})
+    read_old_state(known, slug, path)
 
 
 def classify(state: Json, now_ms: int) -> str:
@@ -167,12 +186,18 @@ def _describe(slug: str, state: Json, now: int) -> Entry:
         unknown=idle_from != "last_active_at",
         last_action=last_action(state) if readable else "none yet",
         gaps=len(_gaps(state)),
+        stalls=sum(_is_stall(gap) for gap in _gaps(state)),
     )
 
 
 def _gaps(state: Json) -> list[Json]:
     found: Any = state.get("gap_acknowledged")
     return [gap for gap in found if is_record(gap)] if is_list(found) else []
+
+
+def _is_stall(gap: Json) -> bool:
+    """Say whether the reason of a gap is that an agent stalled; a gap may be anything else."""
+    return _STALL.search(str(gap.get("reason", ""))) is not None
 
 
 # --- marking -------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from journal import codec
+from journal import codec, unfit
 from journal.errors import UsageError
 from projections.loop_plan.rules import is_record, is_time, show
 from projections.loop_plan.schema import VERDICTS, VERIFICATION
@@ -25,7 +25,7 @@ def read_as(value: Any, event: type[Given], what: str) -> Given:
     try:
         return msgspec.convert(value, event)
     except msgspec.ValidationError as error:
-        said = str(error).replace("`$.", "`").replace("`$[", "`[").replace(" - at `$`", "")
+        said = unfit.say(error, "the whole")
         raise UsageError(
             f"{what}: {said}", key=what, advice=f"Allowed: {_shape(event)}."
         ) from error

@@ -1,8 +1,8 @@
 """A state file that no journal keeps yet: read strictly, and read in today's words.
 
 I1  What does not parse, or is no object, is damaged (`Corrupt`); a newer version is
-    `UnsupportedFormat`; a field that breaks a rule is a `UsageError` that names it. Reading
-    touches nothing.
+    `UnsupportedFormat`; a field that breaks a rule is `BrokenField`, which names the file and the
+    field: it was written by somebody, so no command takes it for damage. Reading touches nothing.
 I2  Old values read as new ones, missing later fields read as their documented defaults, and the
     deprecated fields go; each of these is one change, with its reason. What has no documented
     default (`last_active_at`, say) stays missing until the next write. Nothing else is changed.
@@ -27,6 +27,10 @@ from projections.patch import copy, format
 DEPRECATED = ("awaiting_compact", "compact_handoff_at", "compact_verified_at")
 
 
+class BrokenField(Corrupt):
+    """A state file that parses and has a field which breaks a rule (I1)."""
+
+
 class OldFile(msgspec.Struct, frozen=True):
     """A state file as found (`data`, `found`), its changes (I2), and the state that they give."""
 
@@ -46,18 +50,35 @@ def read_old_file(path: Path, slug: str) -> OldFile:
     """Read the state file of the plan `slug`; raises as I1 says."""
     data, stat = durable.read_with_stat(path.resolve())  # a link to it is followed
     found = parse_file(data, path)
-    changes = list(_find_changes(found, slug))
-    state = copy(found)
-    apply_changes(state, changes)
-    schema.check(state)
+    changes, state = read_old_state(found, slug, path)
     if state["slug"] != slug:
-        raise UsageError(
-            f"slug: {show(state['slug'])} in {path.name} is not the name of the file",
-            key="slug",
-            advice=f"Allowed: {slug!r}. Rename the file, or mend the slug in it.",
+        raise _broken(
+            path,
+            f"slug: {show(state['slug'])} is not the name of the file",
+            f"Allowed: {slug!r}. Rename the file, or mend the slug in it.",
         )
     modified = format_time(stat.st_mtime_ns // 1_000_000)
     return OldFile(data, found, changes, state, modified)
+
+
+def read_old_state(found: Json, slug: str, path: Path) -> tuple[list[Json], Json]:
+    """Return what is read differently in an object (I2), and the state that this gives.
+
+    Raises `BrokenField` that names `path`.
+    """
+    changes = list(_find_changes(found, slug))
+    state = copy(found)
+    apply_changes(state, changes)
+    try:
+        schema.check(state)
+    except UsageError as error:
+        raise _broken(path, error.message, error.advice) from error
+    return changes, state
+
+
+def _broken(path: Path, why: str, allowed: str) -> BrokenField:
+    advice = f"{allowed}\nMend it in the file; nothing was changed."
+    return BrokenField(why, path=path, advice=advice)
 
 
 def parse_file(data: bytes, path: Path) -> Json:

@@ -25,24 +25,23 @@ import journal
 from journal import durable
 from journal.errors import Corrupt, JournalError, UsageError
 from journal.event import Clock, Draft, Event, now_ms
-from projections.loop_plan import audit as audits
-from projections.loop_plan import execution, goal, history, phases, resuming
+from projections.loop_plan import resuming
 from projections.loop_plan.events import Normalized, PlanStarted
 from projections.loop_plan.guards import check_filled
-from projections.loop_plan.old_file import OldFile, read_old_file
+from projections.loop_plan.old_file import BrokenField, OldFile, read_old_file
 from projections.loop_plan.places import Place, folder_of, may_not_write, place_of
 from projections.loop_plan.projection import NAME, PROJECTION
 from projections.loop_plan.rehearsal import rehearse
 from projections.loop_plan.slug import check_new_slug, make_slug
 from projections.loop_plan.states import Json
+from projections.loop_plan.verbs import Command, Verbs
 from projections.patch import copy
 from projections.projection import event_type, render_json
 
 Say = Callable[[str], None]
-Command = Callable[..., list[msgspec.Struct]]
 
 
-class LoopPlan:
+class LoopPlan(Verbs):
     """One plan; from `LoopPlan.init`, `LoopPlan.open` or `LoopPlan.look`."""
 
     def __init__(self, place: Place, *, on_message: Say | None, clock: Clock, actor: str) -> None:
@@ -90,6 +89,8 @@ class LoopPlan:
         if place.state_file.exists():
             try:
                 read_old_file(place.state_file, place.slug)
+            except BrokenField:
+                raise
             except Corrupt as error:
                 kept = self._set_damage_aside()
                 self._say(f"{error.message}; the bytes are kept as {kept}")
@@ -132,8 +133,8 @@ class LoopPlan:
     ) -> "LoopPlan":
         """Open a plan, whether a journal keeps it or a file of before only (I2).
 
-        Raises `UsageError` where there is none or a field breaks a rule, `UnsupportedFormat` for
-        a newer version, and what `journal.open` raises.
+        Raises `UsageError` where there is none, `BrokenField` where a field breaks a rule,
+        `UnsupportedFormat` for a newer version, and what `journal.open` raises.
         """
         plan = cls(place_of(slug, plans_dir), on_message=on_message, clock=clock, actor=actor)
         plan._find(read_only=read_only)
@@ -160,6 +161,8 @@ class LoopPlan:
         elif place.state_file.exists():
             try:
                 self._old = read_old_file(place.state_file, place.slug)
+            except BrokenField:
+                raise
             except Corrupt as error:
                 self._damage = error
         else:
@@ -216,83 +219,7 @@ class LoopPlan:
         named = self.state.get("plan_path", self.place.plan_path)
         return "" if self.place.find_text(named).is_file() else str(named)
 
-    # --- changing --------------------------------------------------------------------------------
-
-    def enter_phase(self, phase: str) -> list[Event]:
-        """Take one step; see `phases.enter_phase`."""
-        return self._run(phases.enter_phase, phase)
-
-    def set_rigor(self, rigor: str | None = None) -> list[Event]:
-        """Set the rigor once; see `goal.set_rigor`."""
-        return self._run(goal.set_rigor, rigor)
-
-    def set_goal(self, value: Any) -> list[Event]:
-        """Set goal, criteria, must-haves; see `goal.set_goal`."""
-        return self._run(goal.set_goal, value)
-
-    def add(self, kind: str, value: Any) -> list[Event]:
-        """Add an entry of a kind; see `history.add`."""
-        return self._run(history.add, kind, value)
-
-    def set_part(self, name: str, value: Any) -> list[Event]:
-        """Set a part whole; see `history.set_part`."""
-        return self._run(history.set_part, name, value)
-
-    def choose_gate(self, choice: str, source: str = "gate") -> list[Event]:
-        """Record the user's choice at the gate; see `phases.choose_gate`."""
-        return self._run(phases.choose_gate, choice, source)
-
-    def record_inventory(self, result: str, error: str = "") -> list[Event]:
-        """Record how the inventory went; see `phases.record_inventory`."""
-        return self._run(phases.record_inventory, result, error)
-
-    def check_drift(self, report: Any = "clean") -> list[Event]:
-        """Record what phase 6 found; see `execution.check_drift`."""
-        return self._run(execution.check_drift, report)
-
-    def override_drift(self, category: str, justification: str) -> list[Event]:
-        """Ship in spite of a drift; see `execution.override_drift`."""
-        return self._run(execution.override_drift, category, justification)
-
-    def start_execution(self, log_path: str = "") -> list[Event]:
-        """Begin the execution; see `execution.start_execution`."""
-        return self._run(execution.start_execution, log_path)
-
-    def complete_task(self, task_id: str) -> list[Event]:
-        """Record that a task passed; see `execution.complete_task`."""
-        return self._run(execution.complete_task, task_id)
-
-    def start_stage(self, stage_id: str) -> list[Event]:
-        """Begin a stage; see `execution.start_stage`."""
-        return self._run(execution.start_stage, stage_id)
-
-    def verify_stage(self, stage_id: str, verdict: Any) -> list[Event]:
-        """Record the verdict on a stage; see `execution.verify_stage`."""
-        return self._run(execution.verify_stage, stage_id, verdict)
-
-    def sign_off_stage(self, stage_id: str, by: str, note: str) -> list[Event]:
-        """Sign for a stage; see `execution.sign_off_stage`."""
-        return self._run(execution.sign_off_stage, stage_id, by, note)
-
-    def record_verification(self, verdict: Any) -> list[Event]:
-        """Record the verdict on the plan; see `execution.record_verification`."""
-        return self._run(execution.record_verification, verdict)
-
-    def sign_off(self, by: str, note: str) -> list[Event]:
-        """Sign for the plan; see `execution.sign_off`."""
-        return self._run(execution.sign_off, by, note)
-
-    def ship(self) -> list[Event]:
-        """Ship the plan; see `execution.ship`."""
-        return self._run(execution.ship)
-
-    def abort(self, signal: str = execution.ABORT) -> list[Event]:
-        """Give the plan up; see `execution.abort`."""
-        return self._run(execution.abort, signal)
-
-    def abandon(self) -> list[Event]:
-        """Mark the plan as abandoned, if it still is a candidate; see `audit.abandon`."""
-        return self._run(audits.abandon, self._clock())
+    # --- changing: the other verbs are those of `Verbs` ----------------------------------------
 
     def resume(self, choice: str) -> list[Event]:
         """Take the plan up again; see `resuming.resume`. `fresh` first keeps the state beside."""

@@ -63,7 +63,8 @@ def _plan_phase(phase: Any, index: int, advice: str) -> dict[str, Any]:
     for name in ("name", "agent"):
         value = phase.get(name)
         if not isinstance(value, str) or not value.strip():
-            raise UsageError(f"{place}.{name} is {value!r}", key=f"{place}.{name}", advice=advice)
+            shown = "missing" if value is None else repr(value)
+            raise UsageError(f"{place}.{name} is {shown}", key=f"{place}.{name}", advice=advice)
     fresh: dict[str, Any] = {"index": index, "status": "pending", "outputs": [], "error": None}
     for name, wanted in fresh.items():
         # 0 is not false here: what is given must be what a fresh phase has, or be left out.
@@ -196,6 +197,6 @@ def hash_preferences(path: str) -> tuple[str, str | None]:
     check_text(path, "preference file")
     named = path if path.startswith("~") else os.path.abspath(path)
     try:
-        return named, f"sha256:{codec.sha256(Path(path).expanduser().read_bytes())}"
+        return named, f"sha256:{codec.sha256(durable.read_given(Path(path).expanduser()))}"
     except FileNotFoundError:
         return named, None

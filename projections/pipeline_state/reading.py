@@ -5,7 +5,8 @@
     pattern 3                                "3"
     scope_root "/home/u/proj/.claude"        scope_root_dir ".claude"; the absolute one goes
     metadata.tier, where source_tier lacks   source_tier, and runtime_tier; tier itself goes
-    members of later versions, missing       empty: null, [] or {}; current_phase is computed
+    members of later versions, missing       empty: null, [] or {}
+    current_phase                            the first phase that is not done
     plugin_version, missing                  stays missing: it is never invented
 
 I1  Whatever is not a JSON object is `Corrupt` with its offset; nothing is guessed.
@@ -76,8 +77,7 @@ def check(state: Any, path: str | os.PathLike[str]) -> None:
     try:
         schema.check(state)
     except UsageError as error:
-        advice = f"{error.advice}\n{_ESCALATE}"
-        raise Corrupt(error.message, path=path, advice=advice) from error
+        raise Corrupt(error.message, path=path, advice=_ESCALATE) from error
 
 
 def list_changes(value: Any) -> list[dict[str, Any]]:
@@ -91,8 +91,8 @@ def list_changes(value: Any) -> list[dict[str, Any]]:
     pattern = value.get("pattern")
     if type(pattern) is int and str(pattern) in schema.PATTERNS:
         changes.replace("/pattern", pattern, str(pattern), "a pattern is text")
-    if "current_phase" not in value and schema.is_list(phases):
-        changes.add("/current_phase", _first_open(phases), "the first phase that is not done")
+    if schema.is_list(phases):
+        _read_current(changes, value, _first_open(phases))
     _read_scope_root(changes, value)
     _read_metadata(changes, value)
     return changes.found
@@ -121,6 +121,15 @@ def _read_phase(changes: _Changes, phase: dict[str, Any], place: str) -> None:
     for name, empty in _LATER_PHASE.items():
         if name not in phase:
             changes.add(f"{place}/{name}", empty, "it was missing")
+
+
+def _read_current(changes: _Changes, value: dict[str, Any], due: int) -> None:
+    """Read `current_phase` as the first phase that is not done, whatever number stands there."""
+    why = "the first phase that is not done"
+    if "current_phase" not in value:
+        changes.add("/current_phase", due, why)
+    elif type(value["current_phase"]) is int and value["current_phase"] != due:
+        changes.replace("/current_phase", value["current_phase"], due, why)
 
 
 def _first_open(phases: list[Any]) -> int:

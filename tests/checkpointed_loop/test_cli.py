@@ -16,6 +16,7 @@ from journal.cli import failing, loop
 from projections.checkpointed_loop import projection
 from tests.checkpointed_loop.making import Desk, foreign
 from tests.cli.command import Ran
+from tests.cli.command import run as whole
 
 app = typer.Typer(cls=failing.Commands, rich_markup_mode=None)
 loop.add_to(app)
@@ -267,6 +268,10 @@ def test_the_session_of_the_page_works_line_by_line(desk: Desk) -> None:
             assert shown.out
             done += 1
     assert done >= 8
+    (looks,) = re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTALL)
+    for line in looks.splitlines():
+        looked = whole(*shlex.split(line)[1:])
+        assert (looked.code, bool(looked.out)) == (0, True), (line, looked.err)
 
 
 def test_the_python_of_the_page_works(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
@@ -281,3 +286,65 @@ def test_the_page_has_a_row_for_each_kind_of_damage() -> None:
     table = PAGE.partition("| the checkpoint was | then |")[2].partition("\n\n")[0]
     rows = ("deleted", "cut short", "NUL bytes", "conflict markers", "and valid", "and invalid")
     assert all(row in table for row in rows)
+
+
+def test_the_actor_of_every_verb_is_in_the_log(desk: Desk) -> None:
+    steps: list[tuple[str, ...]] = [
+        INIT,
+        ("transition", "--file", F, "--to", "running"),
+        ("transition", "--file", F, "--to", "verifying"),
+        ("evidence", "--file", F, "--check", "npm test", "--outcome", "failed"),
+        (*INIT, "--force"),
+    ]
+    for number, args in enumerate(steps):
+        assert run(*args, "--actor", f"agent-{number}").code == 0
+    lines = [orjson.loads(line) for line in _log_of(desk)]
+    assert [line.get("actor") for line in lines[1:]] == [f"agent-{n}" for n in range(5)]
+
+
+def _log_of(desk: Desk) -> list[bytes]:
+    (segment,) = (desk.folder / "deep/task.journal/log").glob("*.jsonl")
+    return segment.read_bytes().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "adopts"),
+    [('"attempts": 0', '"attempts": 2', False), ('"objective": "M', '"objective": "N', True)],
+)
+def test_adopting_is_named_as_a_way_out_only_where_it_is_one(
+    desk: Desk, old: str, new: str, adopts: bool
+) -> None:
+    assert run(*INIT).code == 0
+    file = desk.folder / F
+    file.write_text(file.read_text().replace(old, new))
+    said = run("transition", "--file", F, "--to", "running")
+    assert said.code == 7
+    assert said.err.count("Nothing was changed") <= 1
+    assert ("mend it by hand, and then `journal loop adopt" in said.err) is not adopts
+    assert ("cannot be adopted: attempts is 2; it must be 0" in said.err) is not adopts
+    assert (run("adopt", "--file", F).code == 0) is adopts
+
+
+def test_a_refused_file_says_each_thing_once(desk: Desk) -> None:
+    (desk.folder / "odd.json").write_bytes(orjson.dumps({**foreign(), "attempts": -1}))
+    said = run("status", "--file", "odd.json")
+    assert (said.code, said.out) == (5, "")
+    for words in ("Nothing was changed", "stop for review", "odd.json", "attempts"):
+        assert said.err.count(words) == 1, said.err
+
+
+def test_a_file_that_cannot_be_a_checkpoint_is_named_for_what_it_is(desk: Desk) -> None:
+    (desk.folder / "folder").mkdir()
+    (desk.folder / "link.json").symlink_to("gone.json")
+    rest = INIT[3:]
+    for name, words in (("folder", "is a folder"), ("", "is a folder"), ("link.json", "not there")):
+        said = run("init", "--file", name, *rest, "--force")
+        assert (said.code, said.out) == (2, "")
+        assert words in said.err
+    assert sorted(path.name for path in desk.folder.iterdir()) == ["folder", "link.json"]
+
+
+def test_a_budget_over_the_limit_is_told_the_limit(desk: Desk) -> None:
+    said = run(*INIT, "--max-attempts", "9007199254740992")
+    assert said.code == 2
+    assert "from 1 to 9007199254740991" in said.err

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import orjson
 
-from journal.errors import UsageError
+from journal.errors import JournalError
 from projections.loop_plan.events import PhaseEntered
 from projections.loop_plan.plan import LoopPlan
 from projections.loop_plan.rehearsal import rehearse
@@ -89,6 +89,6 @@ def read_state(folder: Path, slug: str = SLUG) -> Json:
     return found
 
 
-def says(error: UsageError, *parts: str) -> bool:
+def says(error: JournalError, *parts: str) -> bool:
     """Whether an error names all of these."""
     return all(part in str(error) for part in parts)

@@ -84,7 +84,7 @@ def folder_of_plans(folder: Path) -> Path:
     unknown = plan_of("4", 0, slug="unknown", last_update_at=days_ago(30))
     del unknown["last_active_at"]
     write_old(folder, unknown, "unknown")
-    gaps = [{"phase": "3", "reason": "stalled"}, {"phase": "3"}, {"phase": "1"}, 7]
+    gaps = [{"phase": "3", "reason": "stalled"}, {"phase": "3"}, {"phase": "1"}]
     write_old(folder, plan_of("7b", 8, slug="stalled", gap_acknowledged=gaps), "stalled")
     (folder / "broken.state.json").write_bytes(b'{"slug": "broken"')
     (folder / "list.state.json").write_bytes(b"[]")
@@ -110,7 +110,7 @@ def test_audit_lists_every_plan_and_every_damaged_file_and_touches_none(tmp_path
         f"{name}.state.json" for name in ("broken", "folder", "list", "newer", "number")
     ]
     assert all(one.why for one in found.damaged)
-    assert found.stalls == {"3": 2, "1": 1}
+    assert found.gaps == {"3": 2, "1": 1}
     assert found.plans[1].gaps == 3
     assert tree(tmp_path) == before
 
@@ -127,9 +127,45 @@ def test_audit_lists_every_plan_and_every_damaged_file_and_touches_none(tmp_path
         {"slug": None},
     ],
 )
-def test_odd_fields_never_stop_an_audit(tmp_path: Path, fields: Json) -> None:
+def test_a_field_that_breaks_a_rule_is_named_and_never_stops_an_audit(
+    tmp_path: Path, fields: Json
+) -> None:
     write_old(tmp_path, {**plan_of("4", 1), **fields}, "odd")
-    assert [one.slug for one in au.audit(tmp_path).plans] == ["odd"]
+    write_old(tmp_path, plan_of("4", 1), "well")
+    found = au.audit(tmp_path)
+    assert [one.slug for one in found.plans] == ["well"]
+    (odd,) = found.damaged
+    assert odd.file == "odd.state.json"
+    assert next(iter(fields)) in odd.why
+
+
+@pytest.mark.parametrize("phase", ["shipped", "complete", "done"])
+def test_a_phase_in_which_another_tool_ends_a_plan_is_shipped(tmp_path: Path, phase: str) -> None:
+    write_old(tmp_path, plan_of(phase, 100), "theirs")
+    (one,) = au.audit(tmp_path).plans
+    assert (one.kind, one.phase) == ("shipped", phase)
+
+
+@pytest.mark.parametrize(
+    ("reason", "stalls"),
+    [
+        ("research-agent stalled at 600s", 1),
+        ("the explorer timed out", 1),
+        ("the search gave no response", 1),
+        ("the paper is behind a paywall", 0),
+        ("installing was not allowed", 0),
+        ("", 0),
+    ],
+)
+def test_a_gap_is_a_stall_only_where_its_reason_says_so(
+    tmp_path: Path, reason: str, stalls: int
+) -> None:
+    gap = {"phase": "3", "iteration": 1, "reason": reason or "x", "fallback": "inline"}
+    write_old(tmp_path, {**plan_of("4", 1), "gap_acknowledged": [gap]}, "one")
+    found = au.audit(tmp_path)
+    assert found.gaps == {"3": 1}
+    assert found.stalls == ({"3": stalls} if stalls else {})
+    assert (found.plans[0].gaps, found.plans[0].stalls) == (1, stalls)
 
 
 def test_audit_without_a_folder_is_an_error(tmp_path: Path) -> None:

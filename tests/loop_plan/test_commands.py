@@ -169,7 +169,7 @@ def test_resume_announces_and_asks_and_changes_nothing(plans: Path) -> None:
     assert ran.out == (
         f"Resuming {SLUG} from iteration 1, phase 5. Last action: none yet.\n"
         "Resume from phase 5, restart the current iteration, or start fresh? "
-        f"`journal plan resume {SLUG} --choose resume|restart|fresh`\n"
+        f"`journal plan resume {SLUG} --choose resume|restart|fresh --plans-dir {plans}`\n"
     )
     assert "the plan's text is not there" in ran.err
     changed = {name for name, data in tree(plans).items() if before.get(name) != data}
@@ -281,7 +281,7 @@ def test_yaml_that_is_none_is_a_wrong_call(plans: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("data", "code"),
-    [(b"{", 5), (b'{"version": 2}', 6), (b'{"iteration": 0, "current_phase": "1"}', 2)],
+    [(b"{", 5), (b'{"version": 2}', 6), (b'{"iteration": 0, "current_phase": "1"}', 5)],
 )
 def test_file_of_before_that_cannot_be_read_has_the_code_of_its_error(
     tmp_path: Path, data: bytes, code: int
@@ -290,6 +290,7 @@ def test_file_of_before_that_cannot_be_read_has_the_code_of_its_error(
     for args in (("status", "old"), ("resume", "old"), ("get", "old"), ("phase", "old", "1")):
         ran = run(*args, folder=tmp_path)
         assert (ran.code, ran.out) == (code, ""), args
+        assert "old.state.json" in ran.err
 
 
 def test_drift_is_exit_code_7(plans: Path) -> None:
@@ -317,3 +318,29 @@ def test_every_verb_is_there() -> None:
         *("gate", "drift", "override", "inventory", "execute", "task-done", "stage", "verify"),
         *("sign-off", "ship", "abort", "audit"),
     }
+
+
+def test_a_command_that_is_advised_names_the_folder_of_the_plans_and_works(tmp_path: Path) -> None:
+    folder = tmp_path / "my plans"
+    assert run("init", "Cache the feed", "--slug", SLUG, folder=folder).code == 0
+    assert run("init", "Cache the feed", "--slug", SLUG, folder=folder).code == 2
+    said = run("init", "Cache the feed", "--slug", SLUG, folder=folder).err
+    place = f"--plans-dir '{folder}'"
+    assert f"`journal plan resume {SLUG} {place}`" in said
+    assert f"`journal plan list {place}`" in run("status", "none", folder=folder).err
+    assert f"next: journal plan phase {SLUG} 1 {place}\n" in run("status", SLUG, folder=folder).out
+    asked = run("resume", SLUG, folder=folder).out
+    assert f"--choose resume|restart|fresh {place}`" in asked
+
+
+def test_what_does_not_fit_is_told_in_words_of_json(plans: Path, tmp_path: Path) -> None:
+    path = tmp_path / "gap.json"
+    for text, words in (
+        ('{"fallback": "f"}', "gap: reason is missing"),
+        ('{"reason": 1, "fallback": "f"}', "gap: reason is a whole number, text is expected"),
+        ('{"reason": "r", "fallback": "f", "x": 1}', "gap: x is not known"),
+    ):
+        path.write_text(text)
+        said = run("add", SLUG, "gap", str(path), folder=plans)
+        assert (said.code, said.out) == (2, "")
+        assert words in said.err

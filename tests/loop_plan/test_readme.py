@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from projections import loop_plan
+from tests.cli.command import run as whole
 from tests.loop_plan import command
 from tests.loop_plan.life import read_state
 from tests.loop_plan.test_commands import COMMANDS
@@ -33,6 +34,12 @@ def test_session_of_the_page_runs_from_start_to_end(tmp_path: Path) -> None:
     state = read_state(tmp_path, "feed")
     assert (state["current_phase"], state["completion_state"]) == ("done", "shipped")
     assert state["iteration"] == 2
+    place = str(tmp_path / "feed.journal")
+    looks = block("sh").splitlines()
+    assert looks[0].startswith("J=")
+    for line in looks[1:]:
+        looked = whole(*shlex.split(line.replace("$J", place))[1:])
+        assert (looked.code, bool(looked.out)) == (0, True), (line, looked.err)
 
 
 def test_python_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -363,3 +363,30 @@ def test_unknown_fields_keep_their_place_when_one_is_put_in() -> None:
     put(state, "iteration", 1)
     put(state, "last_active_at", TIME)
     assert list(state) == ["slug", "zzz", "version", "iteration", "goal", "aaa", "last_active_at"]
+
+
+def test_what_no_example_has_is_checked_as_well() -> None:
+    """The members that a new state or the text's example lacks, and those of every history."""
+    signed = {"by": "Ann", "at": TIME, "note": "ok"}
+    bad: list[tuple[tuple[str | int, ...], Any]] = [
+        (("3b_status",), "ok"),
+        (("3b_error",), 7),
+        (("adrs_created", 0, "reason"), 7),
+        (("stages", 0, "started_at"), "soon"),
+        *((("verification", "signed_off"), {**signed, name: 7}) for name in signed),
+        *(
+            ((name, 0, member), value)
+            for name in ("exploration_history", "clarifications", "research_history")
+            for member, value in (("iteration", 0), ("timestamp", "soon"))
+        ),
+        (("loop_gate_history", 0, "iteration"), True),
+        (("loop_gate_history", 0, "timestamp"), 7),
+        (("gap_acknowledged", 0, "iteration"), "1"),
+        (("gap_acknowledged", 0, "timestamp"), None),
+    ]
+    for path, value in bad:
+        state = copy(FULL)
+        at(state, *path[:-1])[path[-1]] = value
+        with pytest.raises(UsageError) as caught:
+            check(state)
+        assert says(caught.value, str(path[-1]), "Allowed: "), path

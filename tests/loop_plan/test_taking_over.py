@@ -12,8 +12,8 @@ import pytest
 import journal
 from journal import codec
 from journal.config import FILE_NAME
-from journal.errors import Corrupt, JournalError, UnsupportedFormat, UsageError
-from projections.loop_plan.old_file import DEPRECATED
+from journal.errors import Corrupt, JournalError, UnsupportedFormat
+from projections.loop_plan.old_file import DEPRECATED, BrokenField
 from projections.loop_plan.plan import LoopPlan
 from projections.loop_plan.schema import STATE, check
 from projections.loop_plan.states import DEFAULTS, Json
@@ -231,9 +231,13 @@ def test_file_with_a_field_that_breaks_a_rule_is_refused_and_left_alone(
 ) -> None:
     write_old(tmp_path, {**OLD, **fields})
     before = tree(tmp_path)
-    with pytest.raises(UsageError) as caught:
-        LoopPlan.open(SLUG, tmp_path)
-    assert says(caught.value, said, "Allowed")
+    for again in (LoopPlan.open, LoopPlan.look):
+        with pytest.raises(BrokenField) as caught:
+            again(SLUG, tmp_path)
+        assert says(caught.value, said, "Allowed", f"{SLUG}.state.json")
+        assert caught.value.exit_code == 5
+    with pytest.raises(BrokenField):
+        begin(tmp_path)
     assert tree(tmp_path) == before
 
 

@@ -233,3 +233,44 @@ def test_a_taken_over_file_drifts_like_any_other(desk: Desk) -> None:
     edit(path, status="paused")
     with pytest.raises(Drift):
         PipelineRun.open(str(path), options=desk.options)
+
+
+def test_an_edit_into_old_words_is_adopted_and_the_file_is_in_todays_words_again(
+    desk: Desk, file: Path
+) -> None:
+    state = orjson.loads(file.read_bytes())
+    state["phases"][0]["status"] = "completed"
+    file.write_bytes(orjson.dumps(state))
+    with desk.open(file) as run:
+        assert types(run)[-1] == "journal.adopted"
+        assert run.state["phases"][0]["status"] == "done"
+        assert run.state["current_phase"] == 1
+    assert b"completed" not in file.read_bytes()
+
+
+def test_old_words_that_say_nothing_new_are_no_difference_to_verify_and_status(
+    desk: Desk, file: Path
+) -> None:
+    with desk.open(file) as run:
+        run.done(0)
+    whole = file.read_bytes()
+    old = whole.replace(b'"done"', b'"completed"')
+    file.write_bytes(old)
+    with journal.open(file.with_name("pipeline-state.journal"), read_only=True) as engine:
+        (problem,) = engine.verify().problems
+        assert problem.message == "pipeline-state.json has the log's data in other bytes"
+        assert [view.status for view in engine.status().views] == ["reformatted"]
+    with desk.open(file) as run:
+        assert types(run)[-1] == "phase_done"
+    assert file.read_bytes() == whole
+    assert quarantined(file) == [old]
+
+
+@pytest.mark.parametrize("number", [0, 2, 99])
+def test_current_phase_is_counted_and_not_believed(desk: Desk, file: Path, number: int) -> None:
+    state = orjson.loads(file.read_bytes())
+    state["phases"][0]["status"] = "done"
+    file.write_bytes(orjson.dumps(state | {"current_phase": number}))
+    with desk.open(file) as run:
+        assert run.state["current_phase"] == 1
+    assert orjson.loads(file.read_bytes())["current_phase"] == 1

@@ -243,7 +243,7 @@ def test_neither_adoption_nor_the_engines_own_events_make_a_run_young(desk: Desk
     with desk.begin() as run:
         file = run.place.file
         desk.clock.go(HOUR_MS)
-        edit(file, current_phase=1)
+        edit(file, mine=1)
         run.engine.refresh()
         run.engine.adopt()
         run.engine.snapshot()

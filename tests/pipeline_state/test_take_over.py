@@ -229,3 +229,13 @@ def test_what_is_not_a_file_is_an_error_of_its_own(desk: Desk) -> None:
         file.chmod(0)
         with pytest.raises(PermissionError):
             desk.open(file)
+
+
+def test_a_current_phase_that_is_another_is_listed_as_a_change(desk: Desk) -> None:
+    file = desk.write(foreign_state(current_phase=0))
+    with desk.open(file) as run:
+        run.take_over()
+        assert run.engine.state_at(2)["current_phase"] == 0
+        (change,) = list(run.engine.events())[2].data["changes"]
+        assert (change["path"], change["old"], change["value"]) == ("/current_phase", 0, 1)
+        assert run.state["current_phase"] == 1

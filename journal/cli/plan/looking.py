@@ -7,7 +7,15 @@ import typer
 
 from journal.cli import output, parsing
 from journal.cli.options import AsJson
-from journal.cli.plan.reach import Actor, PlansDir, Slug, looked_at, opened, put_change
+from journal.cli.plan.reach import (
+    Actor,
+    PlansDir,
+    Slug,
+    located,
+    looked_at,
+    opened,
+    put_change,
+)
 from journal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -56,12 +64,12 @@ def status(slug: Slug, plans_dir: PlansDir = None, as_json: AsJson = False) -> N
     if as_json:
         output.put_report(found)
         return
-    _put_summary(found)
+    _put_summary(found, plans_dir)
     if missing_text:
         output.say(f"{missing_text}: the plan's text is not there")
 
 
-def _put_summary(found: "Summary") -> None:
+def _put_summary(found: "Summary", plans_dir: str | None) -> None:
     idle = "" if found.idle_days is None else f", idle for {found.idle_days} days"
     lines = [
         f"{found.slug}: {found.task_statement}",
@@ -83,7 +91,7 @@ def _put_summary(found: "Summary") -> None:
         for stage in found.stages
     ]
     lines += [f"missing: {what}" for what in found.missing]
-    lines += [f"next: {what}" for what in found.next]
+    lines += [f"next: {located(what, plans_dir)}" for what in found.next]
     for line in lines:
         output.put(output.plain(line))
 
@@ -163,7 +171,7 @@ def resume(
         with looked_at(slug, plans_dir) as plan:
             words, question, missing = plan.announce(), ask(plan.state), plan.missing_text()
         _put_announcement(words, missing)
-        output.put(output.plain(question))
+        output.put(output.plain(located(question, plans_dir)))
         return
     with opened(slug, plans_dir, actor) as plan:
         words, missing = plan.announce(), plan.missing_text()
@@ -255,9 +263,10 @@ def _put_audit(found: "Audit") -> None:
         output.put(output.plain(f"{one.slug:<{width}}  {one.kind:<{kind_width}}  {words}"))
     for damaged in found.damaged:
         output.put(output.plain(f"{damaged.file}  damaged  {damaged.why}"))
-    if found.stalls:
-        phases = ", ".join(f"{count} in phase {phase}" for phase, count in found.stalls.items())
-        output.put(output.plain(f"agents stalled: {phases}"))
+    for what, counts in (("gaps acknowledged", found.gaps), ("agents stalled", found.stalls)):
+        if counts:
+            phases = ", ".join(f"{count} in phase {phase}" for phase, count in counts.items())
+            output.put(output.plain(f"{what}: {phases}"))
     if not found.plans and not found.damaged:
         output.say(f"{found.folder}: no plans")
 

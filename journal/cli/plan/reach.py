@@ -3,15 +3,17 @@
 I1  What a change prints, it prints after the plan is closed: only then is it on disk.
 """
 
+import re
+import shlex
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from journal import durable
 from journal.cli import given, output
-from journal.errors import Corrupt, UsageError
+from journal.errors import Corrupt, JournalError, UsageError
 
 if TYPE_CHECKING:
     from journal.event import Event
@@ -33,13 +35,37 @@ File = Annotated[
     typer.Argument(metavar="FILE", help="A JSON or YAML file; - is stdin.", show_default=False),
 ]
 
+_COMMAND = re.compile(r"journal plan [a-z][^`\n]*(?=`)|^journal plan [a-z][^`\n]*$", re.MULTILINE)
+"""A command as words give it: in backticks, or a whole line."""
+
+
+def located(words: str, plans_dir: str | None) -> str:
+    """Return words whose `journal plan …` commands name the folder of the plans, as was given."""
+    if plans_dir is None:
+        return words
+    return _COMMAND.sub(lambda found: f"{found[0]} --plans-dir {shlex.quote(plans_dir)}", words)
+
+
+@contextmanager
+def locating(plans_dir: str | None) -> Generator[None]:
+    """Let what a refusal advises be pasted as it is: it names the folder of the plans."""
+    try:
+        yield
+    except JournalError as error:
+        error.advice = located(error.advice, plans_dir)
+        error.args = (f"{error.message}\n{error.advice}" if error.advice else error.message,)
+        raise
+
 
 @contextmanager
 def opened(slug: str, plans_dir: str | None, actor: str = "") -> Generator["LoopPlan"]:
     """Open a plan to change it."""
     from projections.loop_plan.plan import LoopPlan
 
-    with LoopPlan.open(slug, plans_dir, actor=actor, on_message=output.say) as plan:
+    with (
+        locating(plans_dir),
+        LoopPlan.open(slug, plans_dir, actor=actor, on_message=output.say) as plan,
+    ):
         yield plan
 
 
@@ -48,7 +74,7 @@ def looked_at(slug: str, plans_dir: str | None) -> Generator["LoopPlan"]:
     """Open a plan to look at it."""
     from projections.loop_plan.plan import LoopPlan
 
-    with LoopPlan.look(slug, plans_dir, on_message=output.say) as plan:
+    with locating(plans_dir), LoopPlan.look(slug, plans_dir, on_message=output.say) as plan:
         yield plan
 
 
@@ -84,7 +110,7 @@ def read_value(path: str) -> Any:
     from projections.foreign import read_yaml
 
     try:
-        found = read_yaml(Path(path).read_bytes(), path=path)
+        found = read_yaml(durable.read_given(path), path=path)
     except Corrupt as error:
         raise UsageError(error.message, advice=error.advice) from error
     for warning in found.warnings:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from journal.cli import output, parsing
-from journal.cli.plan.reach import Actor, File, PlansDir, Slug, change, read_value
+from journal.cli.plan.reach import Actor, File, PlansDir, Slug, change, locating, read_value
 
 
 def add_to(app: typer.Typer) -> None:
@@ -73,9 +73,12 @@ def init(
     """
     from projections.loop_plan.plan import LoopPlan
 
-    with LoopPlan.init(
-        statement, slug=slug, plans_dir=plans_dir, actor=actor, on_message=output.say
-    ) as plan:
+    with (
+        locating(plans_dir),
+        LoopPlan.init(
+            statement, slug=slug, plans_dir=plans_dir, actor=actor, on_message=output.say
+        ) as plan,
+    ):
         path = plan.place.state_file
         name = plan.place.slug
     output.put(output.plain(f"{name}: a plan begins, {path} (phase 0, iteration 1)"))
