@@ -27,6 +27,7 @@ import orjson
 from journal.errors import UsageError
 from journal.event import Event
 
+_SHOWN = 60
 MAX_DEPTH = 200
 MAX_EVENT_BYTES = 16 << 20
 MAX_ENGINE_EVENT_BYTES = 64 << 20
@@ -61,23 +62,35 @@ def encode_value(value: Any, *, what: str = "data", limit_bytes: int = MAX_EVENT
 
     Raises `UsageError` with the key of the first place in `value` that does not fit.
     """
-    plain = msgspec.to_builtins(value) if isinstance(value, msgspec.Struct) else value
+    return encode_and_read(value, what=what, limit_bytes=limit_bytes)[0]
+
+
+def encode_and_read(
+    value: Any, *, what: str = "data", limit_bytes: int = MAX_EVENT_BYTES
+) -> tuple[bytes, Any]:
+    """Write a value as `encode_value` does; return also the equal value that was read back."""
+    plain = value
     try:
+        if isinstance(value, msgspec.Struct):
+            plain = msgspec.to_builtins(value)
         encoded = orjson.dumps(plain, option=orjson.OPT_PASSTHROUGH_DATETIME)
-        fits = orjson.loads(encoded) == plain
+        found = orjson.loads(encoded)
+        fits = found == plain
     except (TypeError, ValueError, RecursionError) as error:
         raise _refusal(plain, what, str(error)) from error
     if not fits:
         raise _refusal(plain, what, "it would not read back equal")
-    if encoded.count(b"[") + encoded.count(b"{") > MAX_DEPTH:
+    size = len(encoded)
+    # What is too deep has that many brackets, and as many to close them.
+    if size > 2 * MAX_DEPTH and encoded.count(b"[") + encoded.count(b"{") > MAX_DEPTH:
         check_depth(plain, what)
-    if len(encoded) > limit_bytes:
+    if size > limit_bytes:
         raise UsageError(
-            f"{what} is {len(encoded):,} bytes as JSON; {limit_bytes:,} are allowed",
+            f"{what} is {size:,} bytes as JSON; {limit_bytes:,} are allowed",
             key=what,
             advice="Keep large content in a file of its own and its path or hash in the event.",
         )
-    return encoded
+    return encoded, found
 
 
 def _refusal(plain: Any, what: str, reason: str) -> UsageError:
@@ -108,7 +121,7 @@ def find_unfit(value: Any, what: str) -> tuple[str, str] | None:
                 if not math.isfinite(item):
                     return key, f"{item} is not a JSON number"
             case str():
-                if (why := _text_fault(item)) is not None:
+                if (why := text_fault(item)) is not None:
                     return key, why
             case list():
                 stack.extend(
@@ -118,7 +131,7 @@ def find_unfit(value: Any, what: str) -> tuple[str, str] | None:
                 for name in item:
                     if not isinstance(name, str):
                         return key, f"key {name!r} is {type(name).__name__}, not text"
-                    if (why := _text_fault(name)) is not None:
+                    if (why := text_fault(name)) is not None:
                         return f"{key}: key {name!r}", why
                 stack.extend((f"{key}.{name}", item[name], depth + 1) for name in reversed(item))
             case _:
@@ -130,12 +143,22 @@ def _short(number: int) -> str:
     return str(number) if number.bit_length() < 256 else f"of {number.bit_length()} bits"
 
 
-def _text_fault(text: str) -> str | None:
+def text_fault(text: str) -> str | None:
+    """Say why a text cannot stand in JSON, None if it can."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
         return f"lone surrogate U+{ord(text[error.start]):04X} at character {error.start}"
     return None
+
+
+def show(value: object) -> str:
+    """Return a value as it stands in a message: short, and without fail."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - a caller's own __repr__, or a number too long to write
+        text = f"of type {type(value).__name__}"
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
 def check_depth(value: Any, what: str) -> None:
@@ -204,22 +227,26 @@ def body(  # noqa: PLR0917 - the members of a line, in their order
     unsynced: int,
 ) -> bytes:
     """Write a line up to its crc from its members, in their order; empty ones are left out."""
-    head = b',"actor":' + orjson.dumps(actor) if actor else b""
-    tail = b',"id":' + orjson.dumps(key) if key else b""
+    before, after = head(event_type, actor), tail(key, cause, part, unsynced)
+    return b'{"seq":%d,"time":"%b%b%b%b' % (seq, time.encode(), before, data, after)
+
+
+def head(event_type: str, actor: str) -> bytes:
+    """Write what stands in a line between the time and the data."""
+    named = b',"actor":' + orjson.dumps(actor) if actor else b""
+    return b'","type":"%b"%b,"data":' % (event_type.encode(), named)
+
+
+def tail(key: str, cause: int, part: tuple[int, int], unsynced: int) -> bytes:
+    """Write what stands in a line between the data and the crc."""
+    members = b',"id":' + orjson.dumps(key) if key else b""
     if cause:
-        tail += b',"cause":%d' % cause
+        members += b',"cause":%d' % cause
     if part != (1, 1):
-        tail += b',"part":[%d,%d]' % part
+        members += b',"part":[%d,%d]' % part
     if unsynced:
-        tail += b',"unsynced":%d' % unsynced
-    return b'{"seq":%d,"time":"%b","type":"%b"%b,"data":%b%b' % (
-        seq,
-        time.encode(),
-        event_type.encode(),
-        head,
-        data,
-        tail,
-    )
+        members += b',"unsynced":%d' % unsynced
+    return members
 
 
 def seal(bodies: Iterable[bytes], crc: int) -> tuple[bytearray, int]:
@@ -253,9 +280,17 @@ def check_block(block: bytes, crc: int) -> int | None:
 
 
 def read_tail(line: bytes) -> Tail | None:
-    """Read the last members of a line that ends with its LF; None where they are not there."""
-    found = LINE_TAIL.search(line, max(0, len(line) - _TAIL_WINDOW))
-    if found is None:
+    """Read the last members of a line that ends with its LF; None where they are not there.
+
+    Of whole lines it reads the last one's.
+    """
+    window = line[-_TAIL_WINDOW:]
+    # Where the members most likely start: a search of the whole window costs ten times more.
+    start = window.rfind(b',"part":[')
+    if start < 0:
+        start = window.rfind(b',"unsynced":')
+    found = LINE_TAIL.match(window, start if start >= 0 else max(0, len(window) - SUFFIX_BYTES))
+    if found is None and (found := LINE_TAIL.search(window)) is None:
         return None
     k, n, unsynced, crc = found.groups()
     part = (int(k), int(n)) if k else (1, 1)

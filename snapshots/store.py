@@ -6,8 +6,8 @@ I1  A snapshot is only a cache: one that is damaged, or cannot be read, is passe
     message (once a file), and an older one is used. Where none is left the log is folded whole.
 I2  A snapshot appears whole and durable, or not at all, and never before the bytes that it is
     made of are durable: its writer gives only states up to `synced`.
-I3  Which snapshots there are is read off the folder each time: no pointer to the newest can go
-    stale, and a snapshot that another process has just removed is no error.
+I3  Which snapshots there are is read off the folder, again whenever it has changed: no pointer to
+    the newest can go stale, and a snapshot that another process has just removed is no error.
 I4  Names that are not a snapshot's are left alone: temporary files, files of other people.
     What stands at a snapshot's name and is no regular file is damaged; nothing is followed.
 
@@ -15,10 +15,11 @@ The folder has no lock of its own: whoever writes or removes holds the journal's
 It does not decide when one is due (`snapshots.policy`) or which go (`snapshots.retention`).
 """
 
+import bisect
 import contextlib
-import errno
 import os
-from collections.abc import Callable, Iterator
+import stat
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,20 +41,54 @@ Entries = list[Entry]
 
 
 class Store:
-    """The snapshots in `folder`, which need not exist; `on_message` is told what is passed over."""
+    """The snapshots in `folder`, which need not exist; `on_message` is told what is passed over.
 
-    def __init__(self, folder: Path, on_message: Callable[[str], None]) -> None:
+    `needed`: a folder that cannot be listed is an error. To a reader it is only a cache that it
+    has to do without.
+    """
+
+    def __init__(
+        self, folder: Path, on_message: Callable[[str], None], *, needed: bool = True
+    ) -> None:
         self.folder = folder
+        self._needed = needed
         self._on_message = on_message
         self._passed_over: set[str] = set()
+        self._sorted: Sequence[str] = ()
+        self._stamp = (0, 0)
 
     def list(self) -> Entries:
         """Return every snapshot by seq, then type; the folder is read once and no file.
 
-        Raises `OSError` where the folder cannot be listed or is a symlink; a missing one is empty.
+        Raises `OSError` where the folder cannot be listed or is a symlink, if it is `needed`; a
+        missing one is empty.
         """
-        found = (_entry(name) for name in self._names())
+        found = (_entry(name) for name in self._names_or_none())
         return sorted(entry for entry in found if entry is not None)
+
+    def last(self) -> Entry | None:
+        """Return the last of `list`; the other names are not even parsed. Raises as it does.
+
+        What is no regular file, and so was never one of ours, is not it; damage excuses no other.
+        """
+        for name in sorted(self._names_or_none(), reverse=True):
+            if (entry := _entry(name)) is not None and self._may_be_ours(name):
+                return entry
+        return None
+
+    def _names_or_none(self) -> Sequence[str]:
+        try:
+            return [*self._names()]
+        except OSError as error:
+            if self._needed:
+                raise
+            self._pass_over("", error)
+            return ()
+
+    def _may_be_ours(self, name: str) -> bool:
+        with contextlib.suppress(FileNotFoundError):  # removed just now: it was one
+            return stat.S_ISREG(os.lstat(self.folder / name).st_mode)
+        return True
 
     def beyond(self, seq: int) -> Entries:
         """Return the snapshots after `seq`, judged by their names. Raises as `list` does.
@@ -83,17 +118,19 @@ class Store:
                 self._pass_over(name, error)
         return None
 
-    def write(self, data: bytes) -> Entry:
+    def write(self, data: bytes, *, lasting: bool = True) -> Entry:
         """Put a snapshot, as `snapshot.encode` returns it, on disk under its name (I2).
+
+        Not `lasting`: a power cut may take it away again, whole; for what is only a cache.
 
         Equal seq and type replace each other. Raises `OSError`; under the name then stands what
         stood there before, or all of `data`.
         """
-        self._check_folder()
+        durable.refuse_link(self.folder)
         header = snapshot.decode_header(data, self.folder)
         entry = Entry(header.seq, header.type, snapshot.name_of(header.seq, header.type))
-        durable.make_folder(self.folder, mode=durable.PRIVATE_FOLDER)
-        durable.write_file(self.folder / entry.name, data, mode=durable.PRIVATE_FILE, synced=True)
+        durable.make_folder(self.folder, own=True)
+        durable.write_file(self.folder / entry.name, data, synced=True, lasting=lasting)
         self._passed_over.discard(entry.name)
         return entry
 
@@ -112,7 +149,7 @@ class Store:
                 )
         if not names or not self.folder.exists():
             return
-        self._check_folder()
+        durable.refuse_link(self.folder)
         failed: list[OSError] = []
         for name in names:
             try:
@@ -125,28 +162,41 @@ class Store:
         if failed:
             raise failed[0]
 
-    def _names(self) -> Iterator[str]:
-        self._check_folder()
+    def _names(self) -> Sequence[str]:
+        durable.refuse_link(self.folder)
         with contextlib.suppress(FileNotFoundError):
-            yield from os.listdir(self.folder)
+            return os.listdir(self.folder)
+        return []
 
     def _names_newest_first(self, upto: int) -> Iterator[str]:
         """Yield the names of the snapshots up to a seq; names compare as their seqs do.
 
         Only the names that are walked over are parsed: a time travel asks for one of thousands.
         """
-        end = snapshot.name_of(upto + 1, "")
         try:
-            names = sorted((name for name in self._names() if name < end), reverse=True)
+            names = self._sorted_names()
         except OSError as error:
             self._pass_over("", error)
             return
-        yield from (name for name in names if snapshot.parse_name(name) is not None)
+        for at in range(bisect.bisect_left(names, snapshot.name_of(upto + 1, "")) - 1, -1, -1):
+            if snapshot.parse_name(names[at]) is not None:
+                yield names[at]
 
-    def _check_folder(self) -> None:
-        if self.folder.is_symlink():
-            why = "is a symlink; a journal's folders are not followed elsewhere"
-            raise OSError(errno.ELOOP, why, os.fspath(self.folder))
+    def _sorted_names(self) -> Sequence[str]:
+        """Return the names, read anew where the folder has changed.
+
+        One that came within a tick of the clock may be missing: then an older one is used.
+        """
+        durable.refuse_link(self.folder)
+        try:
+            found = os.stat(self.folder)
+        except FileNotFoundError:
+            return ()
+        stamp = (found.st_ino, found.st_mtime_ns)
+        if stamp != self._stamp:
+            self._sorted = sorted(self._names())
+            self._stamp = stamp
+        return self._sorted
 
     def _pass_over(self, name: str, error: Corrupt | OSError) -> None:
         if name in self._passed_over:

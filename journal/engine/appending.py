@@ -7,7 +7,6 @@ I2  The state is unsure from the first apply function to the end of the write; w
 I3  The write is one call; the sync is the caller's next step, outside the lock.
 """
 
-import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,26 +14,16 @@ import msgspec
 
 from journal import codec
 from journal.engine.core import Core
+from journal.engine.encoding import Encoder
 from journal.engine.states import Live
 from journal.engine.viewing import Viewer
 from journal.errors import Conflict, UsageError
-from journal.event import (
-    CARRIES_STATE,
-    ENGINE_PREFIX,
-    Draft,
-    Event,
-    parse_time,
-)
-from journal.log.writer import Encoded
+from journal.event import CARRIES_STATE, ENGINE_PREFIX, Draft, Event
+from journal.log.lines import Encoded, Prepared
 from journal.segment import Block
 from projections.patch import equal
-from projections.projection import Unknown, event_type
+from projections.projection import Unknown
 from projections.view import Line
-
-_MAX_NAME_CHARACTERS = 1000
-
-NewEvent = Draft | msgspec.Struct | tuple[str, Any]
-"""What `append_batch` and commands take: a draft, a typed event, or (type, data)."""
 
 
 class Appender:
@@ -44,16 +33,23 @@ class Appender:
         """Take part in `core`."""
         self._core = core
         self._viewer = viewer
+        self.encoder = Encoder(core.projection)
         self.bytes_since_snapshot = 0
+        self.has_caught_up = False  # with another process, which takes snapshots, too
 
     # --- catching up -----------------------------------------------------------------------------
 
     def catch_up(self) -> None:
         """Take in what others appended; record what a killed one left torn."""
-        if self._core.log.is_current():
+        log = self._core.log
+        if log.is_current():
+            return
+        self.has_caught_up = True
+        if (block := log.take_next()) is not None:
+            self.take_in(block)
             return
         notes: list[Encoded] = []
-        for block in self._core.log.catch_up(notes):
+        for block in log.catch_up(notes):
             self.take_in(block)
         self.record(notes)
 
@@ -66,7 +62,8 @@ class Appender:
 
     def _fold_into(self, live: Live, block: Block) -> None:
         if self._viewer.line_views:
-            self._viewer.keep_lines(self._viewer.fold_block(live, block))
+            lines = self._viewer.fold_block(live, block)
+            self._viewer.keep_lines(lines, block.before.seq, block.after.seq)
         else:
             unknown: list[Unknown] = []
             live.state = self._core.projection.fold(live.state, block.data, unknown)
@@ -79,22 +76,41 @@ class Appender:
     def record(self, notes: Sequence[Encoded]) -> None:
         """Append the engine's own events, one append; they leave the state alone."""
         if notes:
-            self._add(list(notes), [None] * len(notes))
+            self._add(notes)
+
+    def encode(self, draft: Draft) -> Encoded:
+        """Encode a caller's event; needs no lock. Raises `UsageError` for what is no event."""
+        return self.encoder.encode_draft(draft)
 
     def add(self, drafts: Sequence[Draft], expected_seq: int | None = None) -> list[Event]:
-        """Append a caller's events, all or nothing; return them as they stand in the log.
+        """Encode and append a caller's events, all or nothing; see `add_new`."""
+        return self.add_new([self.encoder.encode_draft(draft) for draft in drafts], expected_seq)
+
+    def add_new(self, new: Sequence[Encoded], expected_seq: int | None = None) -> list[Event]:
+        """Append encoded events, all or nothing; return them as they stand in the log.
 
         Keys are looked up before the expected seq: an append that is repeated because its answer
         was lost gets that answer, although history has gone on.
         """
-        for draft in drafts:
-            self._core.projection.name_type(draft.type)
-        encoded = [encode(draft) for draft in drafts]
-        if known := self._find_known(encoded):
+        if known := self._find_known(new):
             return known
-        self.expect(expected_seq)
-        typed = [d.data if isinstance(d.data, msgspec.Struct) else None for d in drafts]
-        return self._add(encoded, typed)
+        if expected_seq is not None:
+            self.expect(expected_seq)
+        if any(draft.cause for draft in new):
+            self._check_causes(new)
+        return self._add(new)
+
+    def _check_causes(self, new: Sequence[Encoded]) -> None:
+        """Raise `UsageError` for a cause that is no event before its own, of this append or not."""
+        first = self._core.history.tail.seq + 1 + self._core.log.is_full
+        for seq, draft in enumerate(new, first):
+            if draft.cause >= seq:
+                raise UsageError(
+                    f"cause {draft.cause} is no event before this one, which will be event {seq}",
+                    key="cause",
+                    advice="A cause is the seq of the event that led to this one; leave it out "
+                    "where there is none.",
+                )
 
     def add_history(self, drafts: Sequence[Draft]) -> list[Event]:
         """Append events as another journal has them, those that carry state among them."""
@@ -105,56 +121,61 @@ class Appender:
                 data = codec.encode_value(draft.data, limit_bytes=limit_bytes)
                 encoded.append(Encoded(draft.type, data, draft.actor, time=draft.time))
             else:
-                self._core.projection.name_type(draft.type)
-                encoded.append(encode(draft))
+                encoded.append(self.encoder.encode_draft(draft))
         if known := self._find_known(encoded):
             raise UsageError(f"id {known[0].id!r} was used by event {known[0].seq}", key="id")
-        typed = [d.data if isinstance(d.data, msgspec.Struct) else None for d in drafts]
-        return self._add(encoded, typed)
+        return self._add(encoded)
 
     def add_engine_event(self, event_type: str, data: dict[str, Any], *, time: str = "") -> Event:
         """Append one of the engine's own events."""
         encoded = codec.encode_value(data, limit_bytes=codec.MAX_ENGINE_EVENT_BYTES)
-        return self._add([Encoded(event_type, encoded, time=time)], [None])[0]
+        return self._add([Encoded(event_type, encoded, time=time)])[0]
 
-    def _add(self, encoded: list[Encoded], typed: Sequence[object]) -> list[Event]:
-        core = self._core
-        if core.log.is_full:
-            self.take_in(core.log.rotate())
+    def _add(self, drafts: Sequence[Encoded]) -> list[Event]:
+        core, viewer = self._core, self._viewer
+        log = core.log
+        if log.is_full:
+            self.take_in(log.rotate())
         live = core.fresh()
-        prepared = core.log.prepare(encoded)
-        events = core.projection.decode_new(prepared.lines)
-        for event, given in zip(events, typed, strict=True):
-            if given is not None and event.data != given:
-                raise UsageError(
-                    f"{event.type}: the data would not read back equal",
-                    key="data",
-                    advice="Give the event's class fields of JSON values only.",
-                )
+        prepared = log.prepare(drafts)
+        stored, after = prepared.events, prepared.after
+        typed = self._typed(drafts, prepared)
         core.live = None  # unsure from here on (I2)
-        stored = codec.decode_events(prepared.lines)
-        state, lines = self._apply(live.state, events, stored)
-        documents = {} if core.config.views.every_ms else self._viewer.render(state)
-        core.log.write(prepared)
-        core.live = Live(state, prepared.after.seq, prepared.after.time, live.unknown)
-        self._viewer.keep(prepared.after.seq, documents)
-        self._viewer.keep_lines(lines)
+        lines: list[tuple[str, Line]] = []
+        if viewer.line_views:
+            state = self._apply_each(live.state, typed, stored, lines)
+        else:
+            state = core.projection.apply_new(live.state, typed)
+        documents = {} if core.config.views.every_ms else viewer.render(state)
+        log.write(prepared)
+        if viewer.line_views:
+            viewer.keep_lines(lines, live.seq, after.seq)
+        if documents:
+            viewer.keep(after.seq, documents)
         self.bytes_since_snapshot += len(prepared.lines)
+        core.live = Live(state, after.seq, after.time, live.unknown)
         return stored
 
-    def _apply(
-        self, state: Any, events: list[Any], stored: list[Event]
-    ) -> tuple[Any, list[tuple[str, Line]]]:
-        """Apply new events and check the result; return also the lines for views of lines."""
+    def _typed(self, drafts: Sequence[Encoded], prepared: Prepared) -> list[Any]:
+        """Return the new events as apply functions get them; raises `UsageError` for unfit data."""
+        found = []
+        for draft, event in zip(drafts, prepared.events, strict=True):
+            typed = draft.typed
+            if typed is msgspec.UNSET:
+                return self._core.projection.decode_new(prepared.lines)
+            found.append(draft.line(event.seq, event.time, typed, event.actor))
+        return found
+
+    def _apply_each(
+        self, state: Any, events: list[Any], stored: list[Event], lines: list[tuple[str, Line]]
+    ) -> Any:
+        """Apply new events and check the result; add the lines for views of lines."""
         projection = self._core.projection
-        if not self._viewer.line_views:
-            return projection.apply_new(state, events), []
-        lines: list[tuple[str, Line]] = []
         for typed, event in zip(events, stored, strict=True):
             state = projection.apply_new(state, [typed], check=False)
             lines += self._viewer.lines_of(state, event)
         projection.check(state)
-        return state, lines
+        return state
 
     # --- the caller's belief ---------------------------------------------------------------------
 
@@ -185,6 +206,8 @@ class Appender:
 
     def _find_known(self, drafts: Sequence[Encoded]) -> list[Event]:
         """Return the recorded events where all keys were seen before with equal content."""
+        if len(drafts) == 1 and not drafts[0].id:
+            return []
         keys = [draft.id for draft in drafts if draft.id]
         if not keys:
             return []
@@ -236,51 +259,3 @@ def _compare(draft: Encoded, event: Event) -> None:
             actual=event.data,
             advice="Use a new id for a new event.",
         )
-
-
-@functools.lru_cache(maxsize=256)
-def _check_name(name: str, text: str) -> None:
-    codec.encode_value(text, what=name)
-    if len(text) > _MAX_NAME_CHARACTERS:
-        raise UsageError(f"{name} is longer than {_MAX_NAME_CHARACTERS} characters", key=name)
-
-
-def _check_text(name: str, text: object) -> None:
-    if not isinstance(text, str):
-        raise UsageError(f"{name} is a {type(text).__name__}, not text", key=name)
-    _check_name(name, text)
-
-
-def _check_cause(cause: object) -> None:
-    if not isinstance(cause, int) or not 0 <= cause < 2**63:
-        raise UsageError(f"cause {cause!r} is not a seq", key="cause")
-
-
-def encode(draft: Draft) -> Encoded:
-    """Encode a caller's event; raises `UsageError` for what cannot be stored."""
-    if draft.actor:
-        _check_text("actor", draft.actor)
-    if draft.id:
-        _check_text("id", draft.id)
-    if draft.cause:
-        _check_cause(draft.cause)
-    time = parse_time(draft.time) if draft.time else ""
-    data = codec.encode_value(draft.data)
-    return Encoded(draft.type, data, draft.actor, draft.id, draft.cause, time)
-
-
-def to_draft(event: NewEvent, actor: str) -> Draft:
-    """Make a draft of what a caller gave; `actor` is taken where it names none."""
-    if isinstance(event, Draft):
-        return event if event.actor or not actor else msgspec.structs.replace(event, actor=actor)
-    if isinstance(event, msgspec.Struct):
-        return Draft(type=event_type(type(event)), data=event, actor=actor)
-    try:
-        name, data = event
-    except (TypeError, ValueError) as error:
-        raise UsageError(
-            f"{event!r} is not an event",
-            key="event",
-            advice="Give a typed event, a Draft, or a pair (type, data).",
-        ) from error
-    return Draft(type=name, data=data, actor=actor)

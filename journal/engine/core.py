@@ -16,10 +16,12 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NoReturn
 
 from journal import durable, recovery
 from journal.config import Config
 from journal.durable import FolderLock
+from journal.engine.hold import Hold
 from journal.engine.states import Fold, Live, States
 from journal.errors import Corrupt, JournalError, Locked, UsageError
 from journal.event import Clock, format_time
@@ -60,7 +62,7 @@ class Core:
         self.lock_timeout_s = lock_timeout_s
         self.say = say
         self.quarantine = path / QUARANTINE_FOLDER
-        self.store = Store(path / SNAPSHOTS_FOLDER, say)
+        self.store = Store(path / SNAPSHOTS_FOLDER, say, needed=write)
         self.states = States(projection, self.store)
         self.live: Live | None = None
         self.known_seq = 0
@@ -68,18 +70,19 @@ class Core:
         self.settled = False
         self.damage: Corrupt | None = None
         self.mutex = threading.RLock()
-        self._view_mutex = threading.Lock()
-        self.is_appending = False
+        self._view_mutex = threading.RLock()
         self.witness_file = WitnessFile(path, write=write)
+        self._said_no_witness = False
         self.me = WriterRecord(os.getpid(), format_time(clock()), socket.gethostname())
         self.closed = False
         self._log: Reader
+        self._writer: Writer | None = None
         with contextlib.ExitStack() as opened:
             if write:
                 list_segments(path / LOG_FOLDER, any_first=True)  # says it where there is no log
                 self.append_lock = opened.enter_context(FolderLock(path / LOG_FOLDER))
                 self.view_lock = opened.enter_context(FolderLock(path))
-                self._log = Writer(
+                self._log = self._writer = Writer(
                     path / LOG_FOLDER,
                     quarantine=self.quarantine,
                     clock=clock,
@@ -89,11 +92,11 @@ class Core:
             else:
                 self._log = Reader(path / LOG_FOLDER, believed_id=config.id)
             opened.pop_all()
-        self._append_hold: _Held | None = None
-        self._view_hold: _Held | None = None
+        self._append_hold: Hold | None = None
+        self._view_hold: Hold | None = None
         if write:
-            self._append_hold = _Held(self, self.mutex, self.append_lock)
-            self._view_hold = _Held(self, self._view_mutex, self.view_lock)
+            self._append_hold = Hold(self, self.mutex, self.append_lock)
+            self._view_hold = Hold(self, self._view_mutex, self.view_lock)
         _open_cores.add(self)
 
     @property
@@ -104,9 +107,9 @@ class Core:
     @property
     def log(self) -> Writer:
         """The log, for writing; raises `JournalError` where the journal was opened read-only."""
-        if isinstance(self._log, Writer):
-            return self._log
-        raise self._refuse_writing()
+        if self._writer is None:
+            raise self._refuse_writing()
+        return self._writer
 
     def _refuse_writing(self) -> JournalError:
         self.check_usable()
@@ -121,19 +124,34 @@ class Core:
 
     # --- locks -----------------------------------------------------------------------------------
 
-    def appending(self) -> "_Held":
-        """Hold the mutex and the append lock (I1) in a `with`; raises `Locked`."""
+    @property
+    def append_hold(self) -> "Hold":
+        """The mutex and the append lock (I1); raises `JournalError` if opened read-only."""
         if self._append_hold is None:
             raise self._refuse_writing()
         return self._append_hold
 
-    def start_appending(self) -> None:
+    @property
+    def view_hold(self) -> "Hold":
+        """The view lock (I1); raises `JournalError` if opened read-only."""
+        if self._view_hold is None:
+            raise self._refuse_writing()
+        return self._view_hold
+
+    def appending(self) -> contextlib.AbstractContextManager[None]:
+        """Hold the mutex and the append lock (I1) in a `with`; raises `Locked`."""
+        return self.append_hold.held()
+
+    def viewing(self) -> contextlib.AbstractContextManager[None]:
+        """Hold the view lock (I1) in a `with`; raises `Locked`."""
+        return self.view_hold.held()
+
+    def refuse_nested(self) -> NoReturn:
         """Refuse an append from inside an append: the mutex alone would let it pass."""
-        if self.is_appending:
-            raise UsageError(
-                "a command, or what it calls, may not use the engine that runs it",
-                advice="Return the events from the command; they are appended for you.",
-            )
+        raise UsageError(
+            "a command, or what it calls, may not use the engine that runs it",
+            advice="Return the events from the command; they are appended for you.",
+        )
 
     @contextlib.contextmanager
     def using(self) -> Iterator[None]:
@@ -143,15 +161,11 @@ class Core:
             self.check_usable()
             yield
 
-    def viewing(self) -> "_Held":
-        """Hold the view lock (I1) in a `with`; raises `Locked`."""
-        if self._view_hold is None:
-            raise self._refuse_writing()
-        return self._view_hold
-
     def name_holder(self, error: Locked) -> Locked:
         """Return the error with who wrote last, as far as the witness knows."""
-        witness = self.witness_file.read()
+        witness = None
+        with contextlib.suppress(OSError):
+            witness = self.witness_file.read()
         if witness is None or witness.writer is None:
             return error
         holder = str(witness.writer)
@@ -166,8 +180,22 @@ class Core:
     # --- witness ---------------------------------------------------------------------------------
 
     def read_witness(self) -> Witness:
-        """Return the record as it is now; an empty one where it is missing or broken."""
-        return self.witness_file.read() or Witness()
+        """Return the record as it is now; an empty one where it is missing or broken.
+
+        A reader does without one that it may not read, or that is no file, and says so once.
+        """
+        try:
+            return self.witness_file.read() or Witness()
+        except OSError as error:
+            if self.write:
+                raise
+            if not self._said_no_witness:
+                self._said_no_witness = True
+                self.say(
+                    f"{self.witness_file.path}: {error.strerror}; what was known to be on disk, "
+                    "and which views are the log's own, is not known"
+                )
+            return Witness()
 
     @property
     def by_stat(self) -> bool:
@@ -184,14 +212,16 @@ class Core:
 
         Raises `Corrupt` where damage, or an end that is gone, leaves it unknown.
         """
-        if self.live is None and self.damage is not None:
+        live, tail_seq = self.live, self._log.history.tail.seq
+        if live is not None and live.seq == tail_seq >= self.known_seq:
+            return live
+        if live is None and self.damage is not None:
             raise self.damage
         if (missing := self.missing_end()) is not None:
             raise missing
-        if self.live is None:
-            tail = self.history.tail
-            self.live = self.states.at(self.history, tail.seq)
-        return self.live
+        if live is None or live.seq != tail_seq:  # Ctrl-C came between the tail and the state
+            self.live = live = self.states.at(self.history, tail_seq)
+        return live
 
     def catch_up_reading(self) -> None:
         """Fold what was appended since; for a journal that was opened read-only."""
@@ -201,7 +231,10 @@ class Core:
             self.reader.seek(0)
         fold = Fold(self.projection, live)
         for block in self.reader.advance():
-            fold.add(block)
+            try:
+                fold.add(block)
+            except ValueError as error:
+                raise self.history.malformed(block) from error
         self.live = fold.result(self.history.folder)
         self.damage = None
 
@@ -213,14 +246,15 @@ class Core:
 
     def fresh_before(self, block: Block) -> Live:
         """Return the live state as it is before `block`, which the log's tail is past already."""
-        if self.live is None:
-            self.live = self.states.at(self.history, block.before.seq)
-        return self.live
+        live = self.live
+        if live is None or live.seq != block.before.seq:
+            self.live = live = self.states.at(self.history, block.before.seq)
+        return live
 
     def newest_snapshot_seq(self) -> int:
         """Return the seq of the newest snapshot by name, 0 if there is none."""
-        entries = self.store.list()
-        return entries[-1].seq if entries else 0
+        newest = self.store.last()
+        return 0 if newest is None else newest.seq
 
     # --- the process -----------------------------------------------------------------------------
 
@@ -253,51 +287,6 @@ class Core:
         if self.write:
             self.append_lock.close()
             self.view_lock.close()
-
-
-class _Held:
-    """A mutex between threads and a lock between processes, held for a `with`.
-
-    A class and no generator: an append goes through here, and it costs a fifth.
-    """
-
-    def __init__(
-        self, core: Core, mutex: "threading.Lock | threading.RLock", lock: FolderLock
-    ) -> None:
-        self._core = core
-        self._mutex = mutex
-        self._lock = lock
-
-    def __enter__(self) -> None:
-        core = self._core
-        core.check_usable()
-        if not self._mutex.acquire(timeout=core.lock_timeout_s):
-            raise Locked(
-                f"{self._lock.path}: another thread of this process holds it",
-                path=self._lock.path,
-                timeout_s=core.lock_timeout_s,
-            )
-        try:
-            core.check_usable()
-            if self._mutex is core.mutex:
-                core.start_appending()
-            self._lock.acquire(core.lock_timeout_s)
-        except BaseException as error:
-            self._mutex.release()
-            if isinstance(error, Locked):
-                raise core.name_holder(error) from None
-            raise
-        if self._mutex is core.mutex:
-            core.is_appending = True
-
-    def __exit__(self, *_: object) -> None:
-        core = self._core
-        try:
-            if self._mutex is core.mutex:
-                core.is_appending = False
-            self._lock.release()
-        finally:
-            self._mutex.release()
 
 
 _open_cores: "weakref.WeakSet[Core]" = weakref.WeakSet()

@@ -5,6 +5,9 @@ I1  Nothing here can refuse an append any more, but a failed sync of its own: a 
 I2  With durability `always` a view or a snapshot never shows an event that is not on disk. Where
     other threads have moved the state past what is synced, the view is left to whoever commits
     the later event; one left so for 100 ms is written after a sync under the append lock.
+I4  The witness may be older than what is synced: it then protects less, and never the wrong. It
+    is written with every view; where views are coalesced, after a sync, a hundred times a second
+    at most, so that an append which comes alone is noted at once. `flush` and `close` write it.
 I3  No timers: coalesced views and `batch` syncs happen at the next append, `flush` or `close`.
 """
 
@@ -19,6 +22,8 @@ from journal.engine.viewing import Content, Viewer
 from journal.errors import JournalError
 
 _OVERDUE_S = 0.1
+_NOTE_S = 0.01
+"""Where views are coalesced, the witness is written this often at most (I4)."""
 
 
 class Publisher:
@@ -30,23 +35,28 @@ class Publisher:
         self._viewer = viewer
         self._snapshotter = snapshotter
         self._views_at = self._synced_at = time.monotonic()
+        self._noted_at = 0.0
         self._behind_since: float | None = None
         self.published_seq = 0
 
     def commit(self, seq: int) -> None:
         """Make everything up to `seq` as durable as the journal promises, then publish it."""
-        core = self._core
-        now = time.monotonic()
-        due = (now - self._synced_at) * 1000 >= core.config.batch_ms
-        if core.config.durability == "always" or (core.config.durability == "batch" and due):
-            core.log.sync(seq)
+        config = self._core.config
+        durability, every_ms = config.durability, config.views.every_ms
+        now = time.monotonic() if durability == "batch" or every_ms else 0.0
+        if durability == "always":
+            self._core.log.sync(seq)
+        elif durability == "batch" and (now - self._synced_at) * 1000 >= config.batch_ms:
+            self._core.log.sync(seq)
             self._synced_at = now
-        every_ms = core.config.views.every_ms
         if not every_ms or (now - self._views_at) * 1000 >= every_ms:
             self.publish()
-        elif core.config.durability == "always":
-            with self._saying("the witness"):
-                self._viewer.note_synced()
+        elif durability == "always" and now - self._noted_at >= _NOTE_S:
+            self._noted_at = now
+            try:
+                self._viewer.note_synced(wait=False)
+            except (OSError, JournalError) as error:
+                self._say_unwritten("the witness", error)
         if self._snapshotter.is_due():
             with self._saying("a snapshot"):
                 self._snapshotter.take()
@@ -62,11 +72,13 @@ class Publisher:
 
     def publish(self) -> None:
         """Write every view as of the newest state, if that may be shown already (I2)."""
-        with self._saying("a view"):
+        try:
             content = self._content_due()
             if content is not None:
                 self._views_at = time.monotonic()
                 self._write(content)
+        except (OSError, JournalError) as error:
+            self._say_unwritten("a view", error)
 
     def publish_at_opening(self, content: Content) -> None:
         """Write every view, whose content was compared with what stands there."""
@@ -90,8 +102,16 @@ class Publisher:
             return self._viewer.content(live)
 
     def _write(self, content: Content) -> None:
-        with self._core.viewing():
-            whole = self._viewer.write(content)
+        hold = self._core.view_hold
+        try:
+            try:
+                hold.take()
+                whole = self._viewer.write(content)
+            finally:
+                hold.free()
+        except BaseException:
+            hold.free()
+            raise
         if whole:
             self.published_seq = max(self.published_seq, content.seq)
 
@@ -109,4 +129,7 @@ class Publisher:
         try:
             yield
         except (OSError, JournalError) as error:
-            self._core.say(f"{what} could not be written and waits for the next append: {error}")
+            self._say_unwritten(what, error)
+
+    def _say_unwritten(self, what: str, error: OSError | JournalError) -> None:
+        self._core.say(f"{what} could not be written and waits for the next append: {error}")

@@ -30,28 +30,44 @@ class Snapshotter:
         """Learn, at opening, how large the newest snapshot is and how much log came after it."""
         core = self._core
         seq = 0
-        if entries := core.store.list():
-            seq = entries[-1].seq
-            self._newest_bytes = (core.store.folder / entries[-1].name).lstat().st_size
+        if (newest := core.store.last()) is not None:
+            seq = newest.seq
+            self._newest_bytes = (core.store.folder / newest.name).lstat().st_size
         self._appender.bytes_since_snapshot = core.history.bytes_after(seq)
+        self._appender.has_caught_up = False
 
     def is_due(self) -> bool:
         """Say whether the log has grown enough for a snapshot by the policy (I3)."""
         grown = self._appender.bytes_since_snapshot
+        if grown < self._core.config.snapshots.min_bytes:
+            return False  # `policy.is_due` would say so, too; asked at every append.
         return policy.is_due(grown, self._newest_bytes, self._core.config.snapshots)
 
     def take(self) -> None:
-        """Take a snapshot by the policy and thin the older ones (I3)."""
-        core = self._core
+        """Take a snapshot by the policy and thin the older ones (I3).
+
+        Another process may have taken one meanwhile, and then it may not be due any more.
+        """
+        core, appender = self._core, self._appender
         with core.mutex:
+            if appender.has_caught_up:
+                self.note_newest()
+            if not self.is_due():  # another thread, or process, has taken it
+                return
             live = core.fresh()
             data, seq = self.encode(live, AUTO, ""), live.seq
-        core.log.sync(seq)
-        with core.viewing():
-            self._write(data)
-            seqs = [entry.seq for entry in core.store.list() if entry.type == AUTO]
-            thinned = retention.thin(seqs, core.config.snapshots.keep)
-            core.store.remove(*(snapshot.name_of(old, AUTO) for old in thinned))
+            grown, appender.bytes_since_snapshot = appender.bytes_since_snapshot, 0
+        try:
+            core.log.sync(seq)
+            with core.viewing():
+                core.store.write(data, lasting=False)
+                self._newest_bytes = len(data)
+                seqs = [entry.seq for entry in core.store.list() if entry.type == AUTO]
+                thinned = retention.thin(seqs, core.config.snapshots.keep)
+                core.store.remove(*(snapshot.name_of(old, AUTO) for old in thinned))
+        except BaseException:
+            appender.bytes_since_snapshot += grown  # due again, at the next append
+            raise
 
     def encode(self, live: Live, kind: str, trigger: str) -> bytes:
         """Make the snapshot of a state (I2)."""

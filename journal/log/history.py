@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from journal import plural, recovery
+from journal import durable, plural, recovery
 from journal.errors import Corrupt
 from journal.recovery import PUT_BACK_ADVICE, Damage
 from journal.segment import BadBlock, Block, Position, Segment, list_names, name_of
@@ -62,7 +62,7 @@ class History(msgspec.Struct, frozen=True):
                     if after >= segment.first_seq:
                         start = segment.find_seq(after, size)
                     if upto < self._last_seq_of(name):
-                        end = segment.find_seq(upto, size).offset
+                        end = segment.find_seq(upto, size, after=start).offset
                     for block in segment.blocks(start, end, numbered=numbered):
                         yield block
                         reached = block.after.seq
@@ -218,6 +218,7 @@ def list_segments(folder: Path, *, any_first: bool = False) -> tuple[str, ...]:
 
     The first one must be there too, unless `any_first`: a reader takes what there is.
     """
+    durable.refuse_link(folder)
     try:
         names = list_names(folder)
     except FileNotFoundError:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from journal import codec, durable, recovery
 from journal.errors import Corrupt, UnsupportedFormat
-from journal.event import CREATED, FORKED, FORMAT, ROTATED, Event
+from journal.event import CREATED, FORKED, FORMAT, ROTATED, Event, facts
 from journal.log.history import History, changed, gap, list_segments, locate
 from journal.recovery import Damage
 from journal.segment import BadBlock, Block, Position, Segment, list_names, name_of
@@ -53,7 +53,7 @@ class Reader:
         believed where the first event says the same.
         """
         believed = self._believed_id
-        found = "" if self.header is None else str(self.header.data.get("id", ""))
+        found = "" if self.header is None else str(facts(self.header).get("id", ""))
         if found in ("", believed):
             return found or believed
         with Segment(self.last.path) as segment:
@@ -61,7 +61,7 @@ class Reader:
                 if isinstance(piece, Block) and b'"journal.forked"' in piece.data:
                     for event in codec.decode_events(piece.data):
                         if event.type == FORKED:
-                            found = str(event.data["id"])
+                            found = str(facts(event).get("id", found))
         return found
 
     def close(self) -> None:
@@ -89,11 +89,15 @@ class Reader:
         self.history = History(self.folder, self.history.names, place)
 
     def _stand_in(self, names: tuple[str, ...]) -> None:
-        if names[-1] != self.last.name:
+        old = last = self.last
+        if names[-1] != old.name:
             last = self._open(names[-1])
-            self.last.close()
-            self.last = last
-        self.history = History(self.folder, names, self.last.start)
+        # The history first: a writer that Ctrl-C stops in between still holds the closed segment,
+        # and sees by that what is left to do.
+        self.history = History(self.folder, names, last.start)
+        self.last = last
+        if old is not last:
+            old.close()
 
     def pass_over_damage(self) -> None:
         """Put the tail at the end of the last segment, whatever is damaged before it.
@@ -140,8 +144,8 @@ class Reader:
                 line=1,
                 offset=0,
             )
-        if event.data.get("format") != FORMAT:
-            raise UnsupportedFormat(path=path, found=event.data.get("format"))
+        if (found := facts(event).get("format")) != FORMAT:
+            raise UnsupportedFormat(path=path, found=found)
         return event
 
     def _open(self, name: str) -> Segment:

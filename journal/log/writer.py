@@ -11,44 +11,26 @@ I4  Rotation: sync N, take its write permission away, make N+1 whole under a tem
 The caller holds the append lock in every call but `sync`.
 """
 
+import functools
 import hashlib
 import itertools
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from journal import codec, durable, keys, plural, recovery
-from journal.errors import Corrupt, UsageError
-from journal.event import CREATED, FORMAT, RECOVERED, ROTATED, Clock, Event, format_time, now_ms
+from journal.errors import Corrupt
+from journal.event import FORMAT, RECOVERED, ROTATED, Clock, Event, format_time, now_ms
+from journal.log import lines
 from journal.log.group_commit import GroupCommit
 from journal.log.history import History, changed, list_segments, locate
+from journal.log.lines import Encoded, Prepared
 from journal.log.reader import Reader
 from journal.recovery import PUT_BACK_ADVICE
-from journal.segment import BadBlock, Block, Position, Segment, name_of
+from journal.segment import BLOCK_BYTES, BadBlock, Block, Position, Segment, name_of
 from journal.witness import Synced
 
 _STEP_BYTES = 1 << 20
-_NOTHING_HASHED = (hashlib.sha256(), 0)
-
-
-class Encoded(NamedTuple):
-    """An event to append: its envelope as the caller gave it, and its data as compact JSON."""
-
-    type: str
-    data: bytes
-    actor: str = ""
-    id: str = ""
-    cause: int = 0
-    time: str = ""
-
-
-class Prepared(NamedTuple):
-    """Lines that are ready to be written at the tail they were made for."""
-
-    lines: bytes
-    before: Position
-    after: Position
 
 
 class Writer(Reader):
@@ -70,12 +52,18 @@ class Writer(Reader):
         self._segment_bytes = segment_bytes
         self._keys = keys.Keys(folder)
         self._commit = GroupCommit(folder, self._sync_written)
-        self._hashed = _NOTHING_HASHED
+        self._hashed = ("", hashlib.sha256(), 0)
+        self._unhashed = 0
+        self._written_now = (-1, "")
+        try:
+            self._looked = self.last.stat()
+        except BaseException:
+            super().close()
+            raise
 
     def close(self) -> None:
         """Close the descriptor, once no sync of another thread uses it; safe to call again."""
-        with self._commit.idle():
-            super().close()
+        self._commit.idle(super().close)
 
     # --- opening ---------------------------------------------------------------------------------
 
@@ -184,14 +172,36 @@ class Writer(Reader):
     def is_current(self) -> bool:
         """Say by one `stat` that nobody appended, rotated or exchanged anything since."""
         last = self.last
-        found = os.stat(last.path_text, follow_symlinks=False)
+        self._looked = found = os.lstat(last.path_text)
         return (
             found.st_size == self.history.tail.offset
             and found.st_ino == last.inode
             and found.st_dev == last.device
-            and bool(found.st_mode & 0o222)
+            and found.st_mode & 0o222 != 0
             and self._commit.dead is None
         )
+
+    def take_next(self) -> Block | None:
+        """Return what others appended since, right after `is_current` said so; the tail follows.
+
+        This is the usual case, done with one read: whole appends in the same segment, no more
+        than a block, nothing lost or torn. For all else it is None, and `catch_up` is to be used.
+        """
+        found, last, before = self._looked, self.last, self.history.tail
+        size = found.st_size
+        if (
+            not 0 < size - before.offset <= BLOCK_BYTES
+            or found.st_ino != last.inode
+            or found.st_dev != last.device
+            or durable.is_closed(found)
+            or self._commit.dead is not None
+        ):
+            return None
+        data = last.read(before.offset, size)
+        block = last.whole_block(data, before)
+        if block is not None:
+            self._take(block)
+        return block
 
     def catch_up(self, notes: list[Encoded]) -> Iterator[Block]:
         """Yield what other writers appended since; the tail follows.
@@ -200,6 +210,7 @@ class Writer(Reader):
         `notes` gets what is to be recorded.
         """
         self._commit.refuse_if_dead()
+        self._mend_place()
         while True:
             found = os.stat(self.last.path, follow_symlinks=False)
             self._refuse_if_replaced(found)
@@ -211,10 +222,12 @@ class Writer(Reader):
             if not _is_there(self.folder / following):
                 yield self.rotate()
                 return
-            with self._commit.alone():
-                durable.sync_folder(self.folder)  # Who made it may have been killed before that.
-                self._stand_in((*self.history.names, following))
-                self._hashed = _NOTHING_HASHED
+            self._commit.alone(functools.partial(self._follow, following))
+
+    def _follow(self, name: str) -> None:
+        """Go on in the segment that another writer started."""
+        durable.sync_folder(self.folder)  # Who made it may have been killed before that.
+        self._stand_in((*self.history.names, name))
 
     def _take_in(self, size: int, notes: list[Encoded]) -> Iterator[Block]:
         end = self.last.complete_end(self.tail.offset, size)
@@ -244,31 +257,22 @@ class Writer(Reader):
     @property
     def is_full(self) -> bool:
         """Say whether the last segment takes no further append."""
-        return self.tail.offset >= self._segment_bytes
+        return self.history.tail.offset >= self._segment_bytes
 
     def prepare(self, drafts: Sequence[Encoded]) -> Prepared:
-        """Number, date and seal the lines of one append for the tail as it is; writes nothing.
+        """Make the lines of one append for the tail as it is; writes nothing.
 
         Raises `UsageError` where the append is too large.
         """
-        size = sum([len(draft.data) for draft in drafts])
-        if size > codec.MAX_APPEND_BYTES:
-            raise UsageError(
-                f"an append of {size:,} bytes; {codec.MAX_APPEND_BYTES:,} are allowed",
-                advice="Append it in several batches.",
-            )
-        before = self.tail
-        unsynced = max(0, before.seq - max(self._commit.synced.seq, self._proven))
-        seq, time, count = before.seq, before.time, len(drafts)
-        now = format_time(self._clock())
-        bodies = []
-        for number, (kind, data, actor, key, cause, own_time) in enumerate(drafts, 1):
-            seq += 1
-            time = max(time, own_time or now)
-            part = (number, count)
-            bodies.append(codec.body(seq, time, kind, actor, data, key, cause, part, unsynced))
-        lines, crc = codec.seal(bodies, before.crc)
-        return Prepared(bytes(lines), before, Position(before.offset + len(lines), crc, seq, time))
+        before, known = self.history.tail, self._commit.synced.seq
+        unsynced = max(0, before.seq - max(known, self._proven))
+        now_ms = self._clock()
+        if self._written_now[0] != now_ms:
+            self._written_now = (now_ms, format_time(now_ms))
+        now = self._written_now[1]
+        if len(drafts) == 1:
+            return lines.prepare(drafts[0], before, now, unsynced)
+        return lines.prepare_all(drafts, before, now, unsynced)
 
     def write(self, prepared: Prepared) -> None:
         """Write prepared lines at the tail by one write.
@@ -276,17 +280,25 @@ class Writer(Reader):
         Raises `OSError` with the file ending where it ended before; if it does not, with the log
         dead (I3).
         """
-        assert prepared.before == self.tail
-        self._hash_to(self.tail.offset, at_least=_STEP_BYTES)
+        history = self.history
+        before = history.tail
+        assert prepared.before is before or prepared.before == before
+        self._unhashed += len(prepared.lines)
+        if self._unhashed >= _STEP_BYTES:
+            # What stood there before this engine came is caught up with by and by: whoever appends
+            # a line and goes would else read a whole segment for it.
+            self._hash_to(before.offset, at_most_bytes=4 * _STEP_BYTES)
+            self._unhashed = 0
         try:
-            durable.write_at(self.last.fd, memoryview(prepared.lines), self.tail.offset)
+            durable.write_at(self.last.fd, prepared.lines, before.offset)
         except BaseException:
             self._take_back()
             raise
         # The keys first: after Ctrl-C in between, the lines are caught up with as somebody's, and
         # their keys taken in once more; a tail without its keys would let an id pass twice.
-        self._keys.add(prepared.lines, self.last.name)
-        self._stand_at(prepared.after)
+        if self._keys.are_known:
+            self._keys.add(prepared.lines, self.last.name)
+        self.history = History(history.folder, history.names, prepared.after)
 
     def _take_back(self) -> None:
         """Cut off what a failed write left behind the tail; the log is dead if that fails (I3)."""
@@ -298,27 +310,28 @@ class Writer(Reader):
 
     def _cut_at(self, offset: int) -> None:
         """Cut the segment; no sync may be in flight, which could be told of the failure of this."""
-        with self._commit.alone():
-            durable.truncate(self.last.fd, offset)
+        self._commit.alone(functools.partial(durable.truncate, self.last.fd, offset))
 
     def rotate(self) -> Block:
         """Close the last segment and start the next one (I4); return its first line."""
-        with self._commit.alone():
-            old = self.last
-            self._hash_to(self.tail.offset)
-            durable.sync(old.fd)
-            self._note_synced()
-            try:
-                keys.write(old)
-            except BadBlock as error:
-                size = self.tail.offset
-                raise locate(old, size) or changed(old.path, error.at.offset) from None
-            durable.close_file(old.fd)
-            return self._start_next(old)
+        return self._commit.alone(self._rotate)
+
+    def _rotate(self) -> Block:
+        old = self.last
+        self._hash_to(self.tail.offset)
+        durable.sync(old.fd)
+        self._note_synced()
+        try:
+            keys.write(old)
+        except BadBlock as error:
+            size = self.tail.offset
+            raise locate(old, size) or changed(old.path, error.at.offset) from None
+        durable.close_file(old.fd)
+        return self._start_next(old)
 
     def _start_next(self, old: Segment) -> Block:
         seq = self.tail.seq + 1
-        previous = {"segment": old.name, "sha256": self._hashed[0].hexdigest()}
+        previous = {"segment": old.name, "sha256": self._hashed[1].hexdigest()}
         data = {"format": FORMAT, "id": self.journal_id, "previous": previous}
         time = max(self.tail.time, format_time(self._clock()))
         event = Event(seq=seq, time=time, type=ROTATED, data=data)
@@ -327,27 +340,39 @@ class Writer(Reader):
         if path.exists():
             raise changed(path, 0)
         durable.write_file(path, bytes(line), synced=True)
-        self.last = Segment(path, write=True)
-        old.close()
-        self.header = event
+        last = Segment(path, write=True)
         before = Position(0, 0, seq - 1, self.tail.time)
         after = Position(len(line), crc, seq, time)
+        self.header = event
+        # In this order: see `_mend_place`.
         self.history = History(self.folder, (*self.history.names, path.name), after)
-        self._hashed = _NOTHING_HASHED
+        self.last = last
+        old.close()
         self._note_synced()
         return Block(bytes(line), before, after)
 
-    def _hash_to(self, offset: int, *, at_least: int = 0) -> None:
-        """Hash the segment up to `offset`, if that is so many bytes more."""
-        digest, hashed = self._hashed
-        if offset - hashed < at_least:
-            return
+    def _mend_place(self) -> None:
+        """Hold the segment open that the tail lies in, where Ctrl-C came between the two.
+
+        Until then the closed one is held, which never passes for current.
+        """
+        if self.last.name != self.history.last_name:
+            last = self._open(self.history.last_name)
+            self.last.close()
+            self.last = last
+
+    def _hash_to(self, offset: int, *, at_most_bytes: int = 1 << 62) -> None:
+        """Hash the segment up to `offset`, or so many bytes more."""
+        name, digest, hashed = self._hashed
+        if name != self.last.name:
+            name, digest, hashed = self.last.name, hashlib.sha256(), 0
+        offset = min(offset, hashed + at_most_bytes)
         while hashed < offset:
             end = min(hashed + _STEP_BYTES, offset)
             digest = digest.copy()
             digest.update(self.last.read(hashed, end))
-            # Both by one assignment: Ctrl-C in between would hash a stretch twice.
-            self._hashed, hashed = (digest, end), end
+            # All by one assignment: Ctrl-C in between would hash a stretch twice.
+            self._hashed, hashed = (name, digest, end), end
 
     def find_key(self, key: str) -> Event | None:
         """Return the event that was appended with this idempotency key."""
@@ -400,28 +425,8 @@ def create(folder: Path, lines: bytes) -> None:
 
     A crash before the rename leaves no segment; `init` then starts over.
     """
-    durable.make_folder(folder)
+    durable.make_folder(folder, own=True)
     durable.write_file(folder / name_of(1), lines, synced=True)
-
-
-def first_lines(data: dict[str, object], further: Sequence[Encoded], *, time: str) -> bytes:
-    """Make the first line, `journal.created`, and behind it one append of `further`."""
-    drafts = [Encoded(CREATED, codec.encode_value(data)), *further]
-    bodies = []
-    for seq, draft in enumerate(drafts, 1):
-        part = (seq - 1, len(further)) if seq > 1 else (1, 1)
-        envelope = Event(
-            seq=seq,
-            time=time,
-            type=draft.type,
-            actor=draft.actor,
-            data=None,
-            id=draft.id,
-            cause=draft.cause,
-            part=part,
-        )
-        bodies.append(codec.encode_body(envelope, draft.data))
-    return bytes(codec.seal(bodies, 0)[0])
 
 
 def _gap(segment: Segment, end: Position | None, next_seq: int) -> Corrupt:

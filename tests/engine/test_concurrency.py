@@ -114,7 +114,7 @@ def test_opening_that_waits_while_another_rotates_says_nothing_and_stands_in_the
 ) -> None:
     """It has opened the last segment before it gets the lock; by then that one is closed."""
     make_journal(tmp_path / "run", segment_bytes=1)
-    real, waits = FolderLock._try, threading.Event()
+    real, waits = FolderLock.try_acquire, threading.Event()
 
     def ask(lock: FolderLock) -> bool:
         got = real(lock)
@@ -122,7 +122,7 @@ def test_opening_that_waits_while_another_rotates_says_nothing_and_stands_in_the
             waits.set()
         return got
 
-    monkeypatch.setattr(FolderLock, "_try", ask)
+    monkeypatch.setattr(FolderLock, "try_acquire", ask)
     opened: list[Engine] = []
     thread = threading.Thread(target=lambda: opened.append(journal.open(tmp_path / "run")))
 
