@@ -10,21 +10,35 @@
 I1  `init` writes it last: a folder with a log and without it is an unfinished `init`.
 I2  For format and id the log's first event wins; for all else this file does.
 I3  An unknown key or a value of the wrong type is an error that names it; nothing is guessed.
+    So are YAML's tags, anchors, aliases and merge keys: a setting is what stands there.
+I4  A view lies in the journal's folder, or beside it (`../state.json`), never among the journal's
+    own files, and is reached through no symlink: a journal that came from elsewhere writes
+    nothing elsewhere. The view itself may be a link that `targets` records.
 """
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import msgspec
 
-from journal import durable, unfit
+from journal import codec, durable, unfit
 from journal.errors import Corrupt, JournalError, UnsupportedFormat
 from journal.event import FORMAT
 
 FILE_NAME = "journal.yaml"
 _OWN_NAMES = frozenset({FILE_NAME, "log", "snapshots", "quarantine", "witness.json", "."})
+_PLAIN_LINE = re.compile(r"((?:  )*)([a-z_]+):(?: (\S+))?")
+_PLAIN_INTEGER = re.compile(r"0|[1-9][0-9]{0,17}")
+_PLAIN_NUMBER = re.compile(r"[0-9]{1,15}\.[0-9]{1,15}")
+# Names and paths, and an id that no number is written like.
+_PLAIN_TEXT = re.compile(
+    r"[A-Za-z](?:[\w.:/-]*[\w/-])?|\.{1,2}[a-z]*/[\w./-]+|(?!0b)(?=[0-9]*[a-f])[0-9a-f]{32}",
+    re.ASCII,
+)
+_YAML_WORDS = frozenset({"yes", "no", "true", "false", "on", "off", "null", "y", "n"})
 _HEAD = """\
 # A journal: the log in log/ is the only truth; every other file can be rebuilt from it.
 # durability: always (each append is on disk when it returns), batch (at most batch_ms later),
@@ -95,6 +109,7 @@ def read(folder: Path) -> Config:
     return config
 
 
+_INDIRECT = re.compile(r"[!&*]|<<")
 _CONFLICT = re.compile(r"^(?:<{7}|\|{7}|>{7}) |^={7}$", re.MULTILINE)
 _HOW_TO_MEND = "Mend the file by hand; the log is not touched by what stands there."
 
@@ -117,10 +132,13 @@ def _no_journal(folder: Path) -> JournalError:
 
 
 def _parse(path: Path, raw: bytes) -> dict[str, Any]:
+    text = _decode(path, raw)
+    if (plain := read_plain(text)) is not None:
+        return plain
     import yaml
 
-    text = _decode(path, raw)
     try:
+        _refuse_indirect(path, text)
         _refuse_twice(path, yaml.compose(text, Loader=yaml.SafeLoader))
         found = yaml.safe_load(text)
     except yaml.MarkedYAMLError as error:
@@ -131,12 +149,50 @@ def _parse(path: Path, raw: bytes) -> dict[str, Any]:
         raise Corrupt(why, path=path, line=line, advice=_HOW_TO_MEND) from error
     except yaml.reader.ReaderError as error:
         raise _unprintable(path, text, error.position) from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError, AttributeError, TypeError) as error:
         raise Corrupt(str(error) or "not YAML", path=path, advice=_HOW_TO_MEND) from error
     if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
         why = "a mapping of settings is expected" if text.strip() else "the file is empty"
         raise Corrupt(why, path=path, advice=_HOW_TO_MEND)
     return found
+
+
+def read_plain(text: str) -> dict[str, Any] | None:
+    """Read the plain YAML that `write` gives; None for all else, which a YAML reader has to read.
+
+    That costs ten times more than the rest of opening a journal, and its import twenty times.
+    """
+    found: dict[str, Any] = {}
+    levels, opened = [found], False
+    if not text.isascii():
+        return None
+    for line in text.split("\n"):
+        if not line or (line[0] == "#" and line.isprintable()):
+            continue
+        match = _PLAIN_LINE.fullmatch(line)
+        depth = len(match[1]) // 2 if match else 0
+        if match is None or depth >= len(levels) or (opened and depth + 1 != len(levels)):
+            return None
+        key, value = match[2], _plain_value(match[3])
+        if value is None or key in levels[depth] or key in _YAML_WORDS:
+            return None
+        levels[depth][key] = value
+        del levels[depth + 1 :]
+        opened = match[3] is None
+        if opened:
+            levels.append(value)
+    return found if found and not opened else None
+
+
+def _plain_value(text: str | None) -> Any:
+    """Return the value of one plain scalar, or of a mapping that begins; None for any other."""
+    if text is None or text == "{}":
+        return {}
+    if _PLAIN_INTEGER.fullmatch(text):
+        return int(text)
+    if _PLAIN_NUMBER.fullmatch(text):
+        return float(text)
+    return text if _PLAIN_TEXT.fullmatch(text) and text.lower() not in _YAML_WORDS else None
 
 
 def _decode(path: Path, raw: bytes) -> str:
@@ -157,6 +213,33 @@ def _unprintable(path: Path, text: str, at: int) -> Corrupt:
         offset=len(text[:at].encode()),
         advice=_HOW_TO_MEND,
     )
+
+
+def _refuse_indirect(path: Path, text: str) -> None:
+    """Raise `Corrupt` for YAML that says a value by another one or by a tag (I3)."""
+    import yaml
+
+    if not _INDIRECT.search(text):
+        return
+    events: Iterator[Any] = yaml.parse(text, Loader=yaml.SafeLoader)
+    for event in events:
+        tag = getattr(event, "tag", None)
+        what = ""
+        if isinstance(event, yaml.AliasEvent):
+            what = f"the alias *{event.anchor}"
+        elif getattr(event, "anchor", None):
+            what = f"the anchor &{event.anchor}"
+        elif tag is not None:
+            what = f"the tag {tag.replace('tag:yaml.org,2002:', '!!')}"
+        elif isinstance(event, yaml.ScalarEvent) and event.value == "<<" and event.implicit[0]:
+            what = "a merge key <<"
+        if what:
+            raise Corrupt(
+                f"{what}, which settings do not have",
+                path=path,
+                line=event.start_mark.line + 1,
+                advice=f"Write the value itself there. {_HOW_TO_MEND}",
+            )
 
 
 def _refuse_twice(path: Path, root: Any) -> None:
@@ -189,15 +272,29 @@ def _unfit(path: Path, text: str, found: Any, error: msgspec.ValidationError) ->
     why = unfit.say(error, "the file")
     unknown = why.endswith(" is not known")
     place = why.removesuffix(" is not known") if unknown else re.split(r":? |\[", why)[0]
-    key = place.split(".")
-    shape: Any = Config(id="")
+    key, shape = _split_place(place)
     for name in key[:-1]:
-        shape, found = getattr(shape, name, None), found[name]
+        found = found[name]
     if "Invalid enum value" in why:
         why = f"{'.'.join(key)} is {found[key[-1]]!r}; it is one of {', '.join(DURABILITIES)}"
     elif unknown:
         why = f"{'.'.join(key)} is no setting; there are {', '.join(shape.__struct_fields__)}"
     return Corrupt(why, path=path, line=_line_of(text, key), advice=_HOW_TO_MEND)
+
+
+def _split_place(place: str) -> tuple[list[str], Any]:
+    """Return the names on the way to a setting, and its section; a name may hold dots itself."""
+    key: list[str] = []
+    section: Any = Config(id="")
+    while True:
+        name, dot, rest = place.partition(".")
+        inner = getattr(section, name, None)
+        if dot and isinstance(inner, dict):
+            return [*key, name, rest], inner
+        if not dot or not isinstance(inner, msgspec.Struct):
+            return [*key, place], section
+        key.append(name)
+        section, place = inner, rest
 
 
 def _line_of(text: str, key: list[str]) -> int | None:
@@ -228,17 +325,26 @@ def _check(path: Path, config: Config) -> None:
         if not fits:
             raise Corrupt(f"{key} is out of its range", path=path, advice=_HOW_TO_MEND)
     for name, file in config.views.files.items():
-        if why := misplaced(file):
+        if why := misplaced(file, path.parent):
             raise Corrupt(f"views.files.{name}: {why}", path=path, advice=_HOW_TO_MEND)
 
 
-def misplaced(file: str) -> str:
-    """Say why no view can lie at this path, relative to the journal; empty if one can."""
-    if not file or "\0" in file:
+def misplaced(file: object, folder: Path) -> str:
+    """Say why no view of the journal in `folder` can lie at this path; empty if one can (I4)."""
+    if not isinstance(file, str) or not file or "\0" in file or codec.text_fault(file):
         return "it is not the path of a file"
+    if os.path.isabs(file):
+        return f"{file!r} is an absolute path; it is told from the journal's folder"
     parts = os.path.normpath(file).split(os.sep)
+    if parts[:2] == ["..", ".."] or parts == [".."]:
+        return f"{file!r} is outside of the folder that the journal lies in"
+    if parts[0] == ".." and parts[1] == os.path.basename(os.path.abspath(folder)):
+        parts = parts[2:] or ["."]
     if parts[0] in _OWN_NAMES:
         return f"{file!r} is among the journal's own files"
+    for length in range(1, len(parts)):
+        if parts[:length] != [".."] and folder.joinpath(*parts[:length]).is_symlink():
+            return f"{file!r} leads through {parts[length - 1]!r}, which is a symlink"
     return ""
 
 

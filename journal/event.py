@@ -83,6 +83,14 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     time: str = ""
 
 
+def facts(event: Event) -> dict[str, Any]:
+    """Return the members of an engine event's data; none where it has another shape.
+
+    The engine writes objects, but a line may check that it did not write.
+    """
+    return event.data if isinstance(event.data, dict) else {}
+
+
 def is_engine_type(event_type: str) -> bool:
     """Say whether `event_type` is one of the engine's own."""
     return event_type.startswith(ENGINE_PREFIX)

@@ -20,6 +20,7 @@ Why a cut is safe: an append is acknowledged after a sync that covers it, so byt
 covered were promised to nobody; a line that was once on disk whole is refused, not cut.
 """
 
+import contextlib
 import re
 import zlib
 from collections.abc import Callable, Generator, Iterator
@@ -121,8 +122,7 @@ def judge(segment: Segment, at: Position, size: int, *, synced_seq: int) -> Verd
         elif damage is None:
             end = piece.after
         else:
-            events = codec.decode_events(piece.data)
-            proven = max(proven, max(event.proves_synced for event in events))
+            proven = max(proven, _proven_by(piece.data))
     if damage is not None:
         _refuse_by_table(damage, proven)
     whole_end = segment.complete_end(at.offset, end.offset)
@@ -132,6 +132,15 @@ def judge(segment: Segment, at: Position, size: int, *, synced_seq: int) -> Verd
     if end.seq < synced_seq:
         raise missing_end(segment, synced_seq)
     return Verdict(end=end, torn_bytes=size - end.offset, why=why)
+
+
+def _proven_by(lines: bytes) -> int:
+    """Return the last seq that checked lines prove to have been on disk, 0 for none."""
+    proven = 0
+    for line in [part + b"\n" for part in lines.split(b"\n")[:-1]]:
+        with contextlib.suppress(ValueError):  # It checks and is no event: that proves nothing.
+            proven = max(proven, codec.decode_event(line).proves_synced)
+    return proven
 
 
 def _refuse_by_table(damage: Damage, proven: int) -> None:
@@ -156,8 +165,8 @@ def missing_end(segment: Segment, synced_seq: int) -> Corrupt:
             break
         end = piece.after
     note = (
-        f"; event {synced_seq} was known to be on disk, as the witness or a snapshot shows, "
-        f"and good lines end at event {end.seq}"
+        f"; event {synced_seq} was known to be on disk, as witness.json or a name in snapshots/ "
+        f"shows, and good lines end at event {end.seq}"
     )
     if damage is not None:
         return corrupt(damage, note)
@@ -185,7 +194,7 @@ def corrupt(damage: Damage, note: str = "") -> Corrupt:
 
 def save(segment: Segment, verdict: Verdict, quarantine: Path, *, name: str) -> Path:
     """Save the torn bytes under `name` in quarantine, durably, before they are cut (I4)."""
-    durable.make_folder(quarantine)
+    durable.make_folder(quarantine, own=True)
     torn = segment.read(verdict.end.offset, segment.size())
     saved = quarantine / name
     durable.write_file(saved, torn)
@@ -195,8 +204,12 @@ def save(segment: Segment, verdict: Verdict, quarantine: Path, *, name: str) -> 
 # --- locating damage -----------------------------------------------------------------------------
 
 
-def sift(segment: Segment, at: Position, size: int) -> Iterator[Block | Damage]:
+def sift(
+    segment: Segment, at: Position, size: int, *, numbered: bool = True
+) -> Iterator[Block | Damage]:
     """Yield every good line (as blocks) and every damage from the good place `at` up to `size`.
+
+    Without `numbered` the caller sees to it that the seqs of a block are those that are due.
 
     A line after a bad one is good if it checks from a bad line's stored or recomputed crc, or
     from the last good line (bytes were put in between), and its seq comes later.
@@ -205,7 +218,7 @@ def sift(segment: Segment, at: Position, size: int) -> Iterator[Block | Damage]:
         try:
             # Bytes after the last LF are no line; what stands before them is read as usual.
             end = segment.last_line_end(at.offset, size)
-            for block in segment.blocks(at, end):
+            for block in segment.blocks(at, end, numbered=numbered):
                 yield block
                 at = block.after
             bad_from = at

@@ -61,6 +61,11 @@ def name_of(first_seq: int) -> str:
     return f"{first_seq:020d}.jsonl"
 
 
+def is_name(name: str) -> bool:
+    """Say whether a segment can have this name: what a line names may lead anywhere."""
+    return _NAME.fullmatch(name) is not None
+
+
 def list_names(folder: str | os.PathLike[str]) -> list[str]:
     """Return the names of the segments in a folder, in order of seq."""
     return sorted(name for name in os.listdir(folder) if _NAME.fullmatch(name))
@@ -128,6 +133,17 @@ class Segment:
             yield Block(data, at, after)
             at = after
 
+    def whole_block(self, data: bytes, before: Position) -> Block | None:
+        """Return the block that `data` is; None unless it is good, and whole appends (I3)."""
+        tail = codec.read_tail(data)
+        if tail is None or tail.part[0] != tail.part[1]:
+            return None
+        crc = codec.check_block(data, before.crc)
+        after = None if crc is None else self._after_last_line(data, before.offset, crc)
+        if after is None or after.seq - before.seq != data.count(b"\n"):
+            return None
+        return Block(data, before, after)
+
     def _whole_lines(self, start: int, end: int) -> bytes:
         size = BLOCK_BYTES
         while True:
@@ -148,7 +164,10 @@ class Segment:
             return None
         seq = int(head[1])
         if head[3] == LOST.encode():
-            seq = lost_upto(codec.decode_event(data[line_start:]))
+            try:
+                seq = lost_upto(codec.decode_event(data[line_start:]))
+            except ValueError:
+                return None
         return Position(offset + len(data), crc, seq, head[2].decode())
 
     def lines(self, start: int, end: int) -> Iterator[tuple[int, bytes]]:
@@ -176,15 +195,14 @@ class Segment:
         """Return the first event, checked; raises `Corrupt` where it is not whole."""
         end = self._line_end(0, self.size())
         line = self.read(0, end)
-        if not line.endswith(b"\n") or codec.check_block(line, 0) is None:
-            raise Corrupt(
-                "the first line of the segment is not whole",
-                path=self.path,
-                line=1,
-                offset=0,
-                advice="Look at `journal repair --dry-run`.",
-            )
-        return codec.decode_event(line)
+        why = "the first line of the segment is not whole"
+        if line.endswith(b"\n") and codec.check_block(line, 0) is not None:
+            try:
+                return codec.decode_event(line)
+            except ValueError as error:
+                why = f"the first line of the segment checks and is no event: {error}"
+        advice = "Look at `journal repair --dry-run`."
+        raise Corrupt(why, path=self.path, line=1, offset=0, advice=advice)
 
     # --- places ----------------------------------------------------------------------------------
 
@@ -240,12 +258,27 @@ class Segment:
 
     # --- search ----------------------------------------------------------------------------------
 
-    def find_seq(self, seq: int, size: int) -> Position:
+    def find_seq(self, seq: int, size: int, *, after: Position | None = None) -> Position:
         """Return the position after the last line whose seq is at most `seq`.
 
-        Raises `BadBlock` where damage stands before that line.
+        `after` is a position that is known to stand before it. Raises `BadBlock` where damage
+        stands before that line.
         """
-        return self._find_or_walk(lambda line_seq, _: line_seq <= seq, size, upto=seq)
+        low = self.start if after is None else after
+        near = self._guess(seq, size, low)
+        return self._find_or_walk(
+            lambda line_seq, _: line_seq <= seq, size, upto=seq, low=low.offset, near=near
+        )
+
+    def _guess(self, seq: int, size: int, low: Position) -> int:
+        """Return about where a seq stands, if all lines were of one length; 0 if that is short."""
+        if size - low.offset <= _WINDOW_BYTES:
+            return 0
+        head = codec.LINE_HEAD.match(self.read(self._line_start(low.offset, size), size))
+        last_seq = int(head[1]) if head else 0
+        if last_seq <= low.seq:
+            return 0
+        return low.offset + (size - low.offset) * (seq - low.seq) // (last_seq - low.seq)
 
     def find_time(self, time: str, size: int) -> Position:
         """Return the position after the last line whose time is at most `time`.
@@ -255,11 +288,17 @@ class Segment:
         return self._find_or_walk(lambda _, line_time: line_time <= time, size)
 
     def _find_or_walk(
-        self, fits: Callable[[int, str], bool], size: int, upto: int = MAX_SEQ
+        self,
+        fits: Callable[[int, str], bool],
+        size: int,
+        *,
+        upto: int = MAX_SEQ,
+        low: int = 0,
+        near: int = 0,
     ) -> Position:
         """Search, or walk line by line from the start where damage is in the way of a search."""
         try:
-            return self._find(fits, size)
+            return self._find(fits, size, low=low, near=near)
         except BadBlock:
             place = self.start
         for offset, line in self.lines(0, size):
@@ -273,26 +312,36 @@ class Segment:
             place = after
         return place
 
-    def _find(self, fits: Callable[[int, str], bool], size: int) -> Position:
+    def _find(
+        self, fits: Callable[[int, str], bool], size: int, *, low: int = 0, near: int = 0
+    ) -> Position:
         """Return the position after the last line that fits; lines fit up to some place.
 
-        `size` ends a line. Raises `BadBlock` at the segment's start where a probed line has no
-        readable head: there is damage, and only a walk from the start can pass it.
+        `size` ends a line, and so does `low`, up to which they fit. The search goes out from
+        `near`, further each time, and by halves once the place lies between two probes. Raises
+        `BadBlock` at the segment's start where a probed line has no readable head: there is
+        damage, and only a walk from the start can pass it.
         """
-        low, high = 0, size
+        high, reach = size, _WINDOW_BYTES // 2
+        middle = near
         while high - low > _WINDOW_BYTES:
-            middle = (low + high) // 2
+            if not low < middle < high:
+                middle = (low + high) // 2
             line_start = self._line_end(middle - 1, high)
+            reach *= 2
             if line_start >= high:
                 high = middle
+                middle -= reach
                 continue
             head = codec.LINE_HEAD.match(self.read(line_start, line_start + 256))
             if head is None:
                 raise BadBlock(self.start)
             if fits(int(head[1]), head[2].decode()):
                 low = line_start
+                middle = line_start + reach
             else:
                 high = middle
+                middle -= reach
         return self._find_in_window(fits, low, high, size)
 
     def _find_in_window(
@@ -322,11 +371,11 @@ def _follow(data: bytes, before: Position, after: Position) -> bool:
         return False
     missing = after.seq - before.seq - data.count(b"\n")
     if missing and b'"type":"journal.lost"' in data:
-        missing -= sum(
-            lost_upto(event) - event.seq
-            for event in codec.decode_events(data)
-            if event.type == LOST
-        )
+        try:
+            events = codec.decode_events(data)
+        except ValueError:
+            return False
+        missing -= sum(lost_upto(event) - event.seq for event in events if event.type == LOST)
     return not missing
 
 

@@ -195,6 +195,7 @@ class Projection:
         lines = [self._line_class(event_type(event), event) for event in self._all_events()]
         for line, event in zip(lines, self._all_events(), strict=True):
             self._apply[line] = self.events.get(event) or self._apply_upcast
+        self._lines = dict(zip(map(event_type, self._all_events()), lines, strict=True))
         for engine_type in _ENGINE_TYPES:
             carries = engine_type in CARRIES_STATE
             line = _make_line(engine_type, Carried if carries else msgspec.Raw)
@@ -212,6 +213,7 @@ class Projection:
         }
         self._apply_to_hole = {**self._apply, lost: _meet_hole}
         self._decoder = msgspec.json.Decoder(Union[tuple(lines)])  # noqa: UP007 - built at run time
+        self._parts_decoder: msgspec.json.Decoder[Any] | None = None
 
     def _all_events(self) -> list[type[Any]]:
         return [*self.events, *self._upcasts]
@@ -255,6 +257,24 @@ class Projection:
         if unknown is not None:
             unknown.extend(event for event in events if isinstance(event, Unknown))
         return events
+
+    def decode_parts(self, lines: bytes) -> list[Any] | None:
+        """Decode as `decode` does, each event with its `part`; None where one is not understood."""
+        if self._parts_decoder is None:
+            self._parts_decoder = self._make_parts_decoder()
+        try:
+            return self._parts_decoder.decode_lines(lines)
+        except (msgspec.ValidationError, RecursionError):
+            return None
+
+    def _make_parts_decoder(self) -> msgspec.json.Decoder[Any]:
+        lines = {line: _with_part(line) for line in self._apply_to_hole if line is not Unknown}
+        # New tables, as a copy of this projection has the old ones too.
+        self._apply = self._apply | {part: self._apply[line] for line, part in lines.items()}
+        self._apply_to_hole = self._apply_to_hole | {
+            part: self._apply_to_hole[line] for line, part in lines.items()
+        }
+        return msgspec.json.Decoder(Union[tuple(lines.values())])  # noqa: UP007 - at run time
 
     def _decode_one(self, line: bytes) -> Any:
         try:
@@ -337,6 +357,10 @@ class Projection:
         known = ", ".join(sorted(self.types))
         raise UsageError(why, key="type", advice=f"Known events: {known}.")
 
+    def line_of(self, name: str) -> type[Any]:
+        """Return the class of this type's decoded lines: (seq, time, data, actor)."""
+        return self._lines[name]
+
     def decode_new(self, lines: bytes) -> list[Any]:
         """Decode lines that are about to be written; raises `UsageError` for data that is unfit."""
         try:
@@ -371,7 +395,7 @@ class Projection:
         except Exception as error:
             advice = "To refuse an event raise journal.UsageError. Nothing was written."
             raise self._failure(event, error, advice) from error
-        if check:
+        if check and self._check is not None:
             self.check(state)
         return state
 
@@ -431,6 +455,18 @@ def _make_line(name: str, data: Any) -> type[Any]:
         tag=name,
         gc=False,
         namespace={"type": name},
+    )
+
+
+def _with_part(line: type[Any]) -> type[Any]:
+    """Make the same struct, with the part of an append that the line is."""
+    return msgspec.defstruct(
+        "Line",
+        [("part", tuple[int, int], (1, 1))],
+        bases=(line,),
+        tag_field="type",
+        tag=line.type,
+        gc=False,
     )
 
 

@@ -14,9 +14,9 @@ import msgspec
 
 from journal import codec, plural
 from journal.errors import Corrupt
-from journal.event import CARRIES_STATE, LOST
+from journal.event import CARRIES_STATE, LOST, facts
 from journal.log.history import History
-from journal.segment import Block
+from journal.segment import Block, lost_upto
 from projections.projection import Hole, Projection, Unknown
 from snapshots.store import Store
 
@@ -50,6 +50,12 @@ class Fold:
         self._unknown = unknown
         self._hole: tuple[int, int] | None = None
 
+    def add_decoded(self, events: list[Any], seq: int, time: str) -> None:
+        """Apply events up to `seq` that are decoded: none is lost, and the fold is in no hole."""
+        live = self._live
+        live.state = self._projection.apply(live.state, events)
+        live.seq, live.time = seq, time
+
     def add(self, block: Block) -> None:
         """Apply the events of a block; raises `ValueError` where its seqs do not add up."""
         live, projection = self._live, self._projection
@@ -72,8 +78,8 @@ class Fold:
             if event.seq < start:
                 continue
             if event.type == LOST:
-                self._hole = (event.seq, event.data.get("upto", event.seq))
-            elif event.type in CARRIES_STATE and "state" in event.data:
+                self._hole = (event.seq, lost_upto(event))
+            elif event.type in CARRIES_STATE and "state" in facts(event):
                 self._hole = None
             if self._hole is None:
                 events = self._decode(line)
