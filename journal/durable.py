@@ -21,7 +21,7 @@ import secrets
 import stat
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 
@@ -58,7 +58,7 @@ def open_file(path: str | os.PathLike[str], *, write: bool = False) -> int:
     """Open an existing regular file (I1) and return its descriptor.
 
     Raises `OSError` with the path: a symlink (ELOOP), a folder (EISDIR), anything else that is
-    not a regular file (EINVAL) or, for writing, more than one link (EMLINK).
+    not a regular file (EINVAL, ENXIO) or, for writing, more than one link (EMLINK).
     """
     return open_with_stat(path, write=write)[0]
 
@@ -67,7 +67,10 @@ def open_with_stat(
     path: str | os.PathLike[str], *, write: bool = False
 ) -> tuple[int, os.stat_result]:
     """Open as `open_file` does; return the descriptor and its stat."""
-    fd = os.open(path, (os.O_RDWR if write else os.O_RDONLY) | _SAFE)
+    try:
+        fd = os.open(path, (os.O_RDWR if write else os.O_RDONLY) | _SAFE)
+    except OSError as error:
+        raise _say_kind(error) from None
     try:
         found = os.fstat(fd)
         _check_regular(found, path, write=write)
@@ -77,11 +80,21 @@ def open_with_stat(
     return fd, found
 
 
+_LINK = "symbolic links are not followed here; move it away"
+_NO_FILE = "is not a regular file; move it away"
+
+
+def _say_kind(error: OSError) -> OSError:
+    """Word the kernel's refusal of what is no file by what stands there."""
+    why = {errno.ELOOP: _LINK, errno.ENXIO: _NO_FILE}.get(error.errno or 0)
+    return OSError(error.errno, why, error.filename) if why else error
+
+
 def _check_regular(found: os.stat_result, path: str | os.PathLike[str], *, write: bool) -> None:
     if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(errno.EISDIR, "is a folder, a file is expected", os.fspath(path))
     if not stat.S_ISREG(found.st_mode):
-        raise OSError(errno.EINVAL, "is not a regular file", os.fspath(path))
+        raise OSError(errno.EINVAL, _NO_FILE, os.fspath(path))
     if write and found.st_nlink != 1:
         why = f"has {found.st_nlink} hard links; a file that the journal writes has one"
         raise OSError(errno.EMLINK, why, os.fspath(path))
@@ -121,18 +134,98 @@ def read_range(fd: int, start: int, end: int | None) -> bytes:
     return b"".join(pieces)
 
 
+def open_given(path: str | os.PathLike[str]) -> int:
+    """Open a file that a person named, to be read; links lead where they lead.
+
+    Raises `OSError` for what may be waited for, or read, for ever: a FIFO, a device. A pipe that
+    was handed over (`/dev/stdin`, the shell's `<(…)`) has its writer, and is read.
+    """
+    fd = os.open(path, os.O_RDONLY | _SAFE & ~getattr(os, "O_NOFOLLOW", 0))
+    try:
+        found = os.fstat(fd)
+        if not _is_handed_over(path, found):
+            if stat.S_ISFIFO(found.st_mode):
+                why = "is a FIFO, which may be waited for without end; copy it to a file first"
+                raise OSError(errno.EINVAL, why, os.fspath(path))
+            _check_regular(found, path, write=False)
+        os.set_blocking(fd, True)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def read_given(path: str | os.PathLike[str]) -> bytes:
+    """Return the bytes of a file that a person named (see `open_given`)."""
+    with open(open_given(path), "rb") as file:
+        return file.read()
+
+
+def open_target(path: str | os.PathLike[str]) -> int:
+    """Open a file that a person named, to be written from its start; it is made if missing.
+
+    Raises `OSError` for a symlink, a folder, and a file that has another name, too: whoever may
+    put names there could have planted it. A FIFO that nobody reads is not waited for (ENXIO).
+    """
+    flags = os.O_WRONLY | os.O_CREAT | _SAFE
+    if os.path.dirname(os.path.abspath(path)) in ("/dev", "/dev/fd", "/proc/self/fd"):
+        flags &= ~getattr(os, "O_NOFOLLOW", 0)
+    try:
+        fd = os.open(path, flags, 0o666)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            why = "is a symlink; name the file that it leads to"
+            raise OSError(error.errno, why, error.filename) from None
+        raise
+    try:
+        found = os.fstat(fd)
+        if stat.S_ISREG(found.st_mode):
+            if found.st_nlink > 1:
+                why = f"has {found.st_nlink} hard links, all of which would change; name a new file"
+                raise OSError(errno.EMLINK, why, os.fspath(path))
+            os.ftruncate(fd, 0)
+        os.set_blocking(fd, True)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _is_handed_over(path: str | os.PathLike[str], found: os.stat_result) -> bool:
+    """Say whether it is a pipe that stands under the name of one of our own descriptors."""
+    is_pipe = stat.S_ISFIFO(found.st_mode) or stat.S_ISSOCK(found.st_mode)
+    return is_pipe and os.path.realpath(path).startswith(("/proc/", "/dev/fd/"))
+
+
 # --- writing -------------------------------------------------------------------------------------
 
 
-def make_folder(path: str | os.PathLike[str], *, mode: int = PRIVATE_FOLDER) -> None:
-    """Make a folder and sync the folder it appears in; those above it get the usual mode."""
+def refuse_link(path: str | os.PathLike[str]) -> None:
+    """Raise `OSError` where a symlink stands in the place of one of a journal's own folders."""
+    if os.path.islink(path):
+        why = "is a symlink; a journal's folders are not followed elsewhere, so put the folder back"
+        raise OSError(errno.ELOOP, why, os.fspath(path))
+
+
+def make_folder(
+    path: str | os.PathLike[str], *, mode: int = PRIVATE_FOLDER, own: bool = False
+) -> None:
+    """Make a folder and sync the folder it appears in; those above it get the usual mode.
+
+    One of a journal's `own` may not be a symlink.
+    """
     target = Path(path)
+    if own:
+        refuse_link(target)
     if target.is_dir():
         return
     if target.parent != target:
         make_folder(target.parent, mode=0o777)
     with contextlib.suppress(FileExistsError):
         target.mkdir(mode=mode)
+        made = stat.S_IMODE(os.stat(target).st_mode)
+        if made & PRIVATE_FOLDER != PRIVATE_FOLDER:  # a umask that takes the owner's rights
+            target.chmod(made | PRIVATE_FOLDER)
         sync_folder(target.parent)
 
 
@@ -176,11 +269,24 @@ def truncate(fd: int, size: int) -> None:
 
 def sync(fd: int) -> None:
     """Put the file's bytes on disk; raises `SyncFailed` (I3)."""
-    with _failing_as_sync():
+    try:
         if sys.platform == "darwin":
             fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
         else:
             os.fdatasync(fd)
+    except OSError as error:
+        # Before anything is called: Ctrl-C may come instead of what is raised here.
+        error.is_of_a_sync = True  # type: ignore[attr-defined]
+        raise SyncFailed(error.errno, error.strerror, error.filename) from error
+
+
+def is_of_a_sync(error: BaseException | None) -> bool:
+    """Say whether a sync failed (I3), also where Ctrl-C came while that was on its way."""
+    while error is not None:
+        if isinstance(error, SyncFailed) or getattr(error, "is_of_a_sync", False):
+            return True
+        error = error.__context__
+    return False
 
 
 def sync_folder(path: str | os.PathLike[str]) -> None:
@@ -200,6 +306,7 @@ def _failing_as_sync(path: str | os.PathLike[str] | None = None) -> Iterator[Non
     try:
         yield
     except OSError as error:
+        error.is_of_a_sync = True  # type: ignore[attr-defined]
         named = error.filename if path is None else os.fspath(path)
         raise SyncFailed(error.errno, error.strerror, named) from error
 
@@ -219,10 +326,14 @@ class Replacement:
         mode: int = PRIVATE_FILE,
         owner: tuple[int, int] | None = None,
         synced: bool,
+        lasting: bool = True,
     ) -> None:
-        """Write `data` under the temporary name; `synced` puts it on disk before any rename."""
+        """Write `data` under the temporary name; `synced` puts it on disk before any rename.
+
+        Not `lasting`: the name itself may be gone after a power cut. What it names is whole.
+        """
         self.path = os.fspath(path)
-        self._synced = synced
+        self._synced = synced and lasting
         folder, name = os.path.split(self.path)
         self._temporary = os.path.join(folder, f".{name}.{secrets.token_hex(8)}{_TEMPORARY}")
         fd = os.open(self._temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | _SAFE, PRIVATE_FILE)
@@ -230,7 +341,7 @@ class Replacement:
             write_at(fd, data, 0)
             if owner is not None:
                 _give(fd, owner)
-            if mode != PRIVATE_FILE:
+            if mode != PRIVATE_FILE or _is_cut_by_umask(fd, mode):
                 os.fchmod(fd, mode)
             if synced:
                 # fsync, not fdatasync: the mode of a closed segment must survive with its bytes.
@@ -273,6 +384,11 @@ class Replacement:
             os.unlink(self._temporary)
 
 
+def _is_cut_by_umask(fd: int, mode: int) -> bool:
+    """Say whether the process's umask took rights away that the owner of a file needs."""
+    return os.fstat(fd).st_mode & mode != mode
+
+
 def _give(fd: int, owner: tuple[int, int]) -> None:
     """Keep the owner of the file that is replaced, where we may."""
     if owner == (os.getuid(), os.getgid()):
@@ -282,10 +398,15 @@ def _give(fd: int, owner: tuple[int, int]) -> None:
 
 
 def write_file(
-    path: str | os.PathLike[str], data: bytes, *, mode: int = PRIVATE_FILE, synced: bool = True
+    path: str | os.PathLike[str],
+    data: bytes,
+    *,
+    mode: int = PRIVATE_FILE,
+    synced: bool = True,
+    lasting: bool = True,
 ) -> os.stat_result:
-    """Make or replace a whole file (I2) and return its stat."""
-    new = Replacement(path, data, mode=mode, synced=synced)
+    """Make or replace a whole file (I2) and return its stat; `lasting` as in `Replacement`."""
+    new = Replacement(path, data, mode=mode, synced=synced, lasting=lasting)
     new.commit()
     return new.stat
 
@@ -302,7 +423,7 @@ def is_closed(found: os.stat_result) -> bool:
 
 def link_aside(path: str | os.PathLike[str], folder: str | os.PathLike[str], name: str) -> Path:
     """Give the file a second name in `folder`, durably; an equal name there is taken as done."""
-    make_folder(folder)
+    make_folder(folder, own=True)
     target = Path(folder) / name
     with contextlib.suppress(FileExistsError):
         os.link(path, target, follow_symlinks=False)
@@ -370,7 +491,7 @@ def boot_id() -> str:
     may have been a power cut, and only what was synced is sure.
     """
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
     except OSError:
         return ""
 
@@ -379,7 +500,13 @@ def boot_id() -> str:
 
 
 class FolderLock:
-    """The kernel's exclusive `flock` on a folder (I5): across processes, not between threads."""
+    """The kernel's exclusive `flock` on a folder (I5): across processes, not between threads.
+
+    `release` gives it back, and does nothing where it is not held. It is a call into C and no
+    function of ours: Ctrl-C comes before it or after it, and never finds it half done.
+    """
+
+    release: Callable[[], None]
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Open the folder; raises `OSError` where locks are not supported."""
@@ -389,6 +516,7 @@ class FolderLock:
                 errno.ENOSYS, "this system has no flock; open the journal read-only", self.path
             )
         self._fd = self._open()
+        self.release = functools.partial(fcntl.flock, self._fd, fcntl.LOCK_UN)
 
     def _open(self) -> int:
         return os.open(self.path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | os.O_CLOEXEC)
@@ -399,11 +527,15 @@ class FolderLock:
         Asking again after short random waits keeps many writers fair; a waiting call that the
         kernel queues could not be given up.
         """
-        if self._try():
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self._refuse_unless_busy(error)
+        else:
             return
         deadline = time.monotonic() + timeout_s
         wait_s = 0.00005
-        while not self._try():
+        while not self.try_acquire():
             left_s = deadline - time.monotonic()
             if left_s <= 0:
                 raise Locked(
@@ -415,38 +547,46 @@ class FolderLock:
             time.sleep(min(wait_s * random.uniform(0.5, 1.5), left_s))
             wait_s = min(wait_s * 1.5, 0.002)
 
-    def _try(self) -> bool:
+    def try_acquire(self) -> bool:
+        """Take the lock if it is free; say whether it was."""
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
         except OSError as error:
+            self._refuse_unless_busy(error)
+            return False
+        return True
+
+    def _refuse_unless_busy(self, error: OSError) -> None:
+        if not isinstance(error, BlockingIOError):
             raise OSError(
                 error.errno,
                 f"locks are not supported here ({error.strerror}); a journal that is written "
                 "needs a local file system",
                 self.path,
             ) from error
-        return True
-
-    def release(self) -> None:
-        """Give the lock back."""
-        fcntl.flock(self._fd, fcntl.LOCK_UN)
 
     @contextlib.contextmanager
     def held(self, timeout_s: float) -> Iterator[None]:
         """Hold the lock for a block."""
-        self.acquire(timeout_s)
         try:
+            self.acquire(timeout_s)
             yield
-        finally:
             self.release()
+        except BaseException:
+            with contextlib.suppress(OSError):  # Where locks fail, this fails, and hides why.
+                self.release()
+            raise
 
     def close(self) -> None:
         """Close the descriptor; safe to call again."""
         if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+            fd, self._fd = self._fd, -1
+            self.release = _do_nothing
+            try:
+                os.close(fd)
+            except OSError:
+                self._fd = fd  # It may be tried again.
+                raise
 
     def __enter__(self) -> "FolderLock":
         return self
@@ -460,6 +600,10 @@ class FolderLock:
         self.close()
 
 
+def _do_nothing() -> None:
+    """Stand for the calls on a descriptor that is closed: its number may be another file's."""
+
+
 class FileLock(FolderLock):
     """The same on an empty file, which is made where it is missing and never removed.
 
@@ -470,6 +614,9 @@ class FileLock(FolderLock):
         fd = os.open(self.path, os.O_RDWR | os.O_CREAT | _SAFE, PRIVATE_FILE)
         try:
             _check_regular(os.fstat(fd), self.path, write=False)
+            if _is_cut_by_umask(fd, PRIVATE_FILE):
+                with contextlib.suppress(PermissionError):  # another user's, and open all the same
+                    os.fchmod(fd, PRIVATE_FILE)
         except BaseException:
             os.close(fd)
             raise
