@@ -1,23 +1,18 @@
-"""`python -m tests.faults [--full] [--rows 1,2,15]`: run the rows, print what was tried.
+"""`python -m tests.faults [--full] [--rows 1,2,15] [--markdown FILE]`: run the rows, tell it all.
 
-Exit code 1 where a law did not hold, or where a row was skipped that could have run here.
+It installs nothing. Exit code 1 where a law did not hold, or where something was skipped that
+could have run here: nothing is lacking for it, or, with CI set, only a program.
 """
 
 import argparse
+import os
 import sys
 import time
 import traceback
-from typing import NamedTuple
+from pathlib import Path
 
-from tests.faults.row import Outcome, Row, Tier, Violation, find_rows
-
-
-class Line(NamedTuple):
-    """One line of the table: the row, what came of it (None: a law did not hold), and how long."""
-
-    row: Row
-    outcome: Outcome | None
-    elapsed_s: float
+from tests.faults.row import Row, Tier, Violation, find_rows
+from tests.faults.tables import Line, keep, tell
 
 
 def main(arguments: list[str]) -> int:
@@ -25,6 +20,12 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
     parser.add_argument("--full", action="store_true", help="the full tier: hours, not minutes")
     parser.add_argument("--rows", help="numbers of rows with commas, as in 1,2,15 (default: all)")
+    parser.add_argument(
+        "--markdown",
+        type=Path,
+        metavar="FILE",
+        help="put the table of what was tried into this page, between its marks",
+    )
     asked = parser.parse_args(arguments)
     tier: Tier = "full" if asked.full else "quick"
     rows = find_rows()
@@ -34,8 +35,25 @@ def main(arguments: list[str]) -> int:
             parser.error(f"no such row: {sorted(unknown)}")
         rows = [row for row in rows if row.number in wanted]
     lines = [_run(row, tier) for row in rows]
-    print(_table(lines, tier), flush=True)
-    return int(any(line.outcome is None or line.outcome.must_run for line in lines))
+    print(tell(lines, tier), flush=True)
+    code = judge(lines, in_ci=bool(os.environ.get("CI")))
+    if asked.markdown and not code:
+        keep(asked.markdown, lines, tier)
+    return code
+
+
+def judge(lines: list[Line], *, in_ci: bool) -> int:
+    """Return the exit code, and say why it is not 0."""
+    code = 0
+    for line in lines:
+        if line.outcome is None:
+            code = 1
+        for one in line.skipped:
+            if one.lacking == "nothing" or (in_ci and one.lacking == "tool"):
+                what = f"row {line.row.number}, {one.what}"
+                print(f"{what} was skipped and could have run: {one.why}", file=sys.stderr)
+                code = 1
+    return code
 
 
 def _run(row: Row, tier: Tier) -> Line:
@@ -49,23 +67,6 @@ def _run(row: Row, tier: Tier) -> Line:
     except Exception:  # noqa: BLE001 - a row that breaks must not hide what the others find
         traceback.print_exc()
     return Line(row, outcome, time.monotonic() - start)
-
-
-def _table(lines: list[Line], tier: Tier) -> str:
-    found = [f"What was tried ({tier} tier)", "", "| row | what is done | tried | seconds |"]
-    found.append("|---|---|---|---|")
-    for row, outcome, elapsed_s in lines:
-        tried = "**a law did not hold**"
-        if outcome is not None:
-            tried = f"skipped: {outcome.skipped}" if outcome.skipped else f"{outcome.count:,}"
-            if outcome.must_run:
-                tried = f"**{tried}**"
-        found.append(f"| {row.number} | {row.title} | {tried} | {elapsed_s:.0f} |")
-    for row, outcome, _ in lines:
-        if outcome is not None and outcome.notes:
-            found += ["", f"Row {row.number}, {row.title}:"]
-            found += [f"- {note}" for note in outcome.notes]
-    return "\n".join(found)
 
 
 if __name__ == "__main__":

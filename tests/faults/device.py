@@ -14,21 +14,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.faults.row import Violation
+from tests.faults.row import Lacking, Skipped, Violation
 
 _SHUTDOWN = 0x8004587D
 _WITHOUT_FLUSH = (2).to_bytes(4, "little")
 _IMAGE_BYTES = {"ext4": 64 << 20, "xfs": 320 << 20}
 _MAKE = {"ext4": ["mkfs.ext4", "-q", "-F"], "xfs": ["mkfs.xfs", "-q", "-f"]}
 _UNMOUNT_TRIES = 100
+_CAP_SYS_ADMIN = 21
+_DENIED = ("unknown filesystem type", "permission denied", "not permitted", "loop device")
+"""How mount says that the kernel has no such thing, or not for us."""
 
 
 class CannotRun(Exception):
-    """Why such a file system cannot be had here; `tool` is a program that could be installed."""
+    """Why such a file system cannot be had here, and what this machine lacks for it."""
 
-    def __init__(self, why: str, *, tool: str = "") -> None:
+    def __init__(self, why: str, *, lacking: Lacking) -> None:
         super().__init__(why)
-        self.tool = tool
+        self.lacking: Lacking = lacking
+
+    def skipping(self, what: str) -> Skipped:
+        """Say what is not tried for that reason."""
+        return Skipped(what, str(self), self.lacking)
 
 
 class PowerCut:
@@ -38,9 +45,11 @@ class PowerCut:
 
     def __init__(self, kind: str, folder: Path) -> None:
         """Make and mount one of `kind` (ext4, xfs); raises `CannotRun`."""
+        refuse_without_mounts()
+        if not os.path.exists("/dev/loop-control"):
+            raise CannotRun("there are no loop devices", lacking="right")
         if shutil.which(_MAKE[kind][0]) is None:
-            raise CannotRun(f"{_MAKE[kind][0]} is not installed", tool=_MAKE[kind][0])
-        _refuse_without_root()
+            raise CannotRun(f"{_MAKE[kind][0]} is not installed", lacking="tool")
         self.kind = kind
         self.path = folder / f"{kind}-mounted"
         self._image = folder / f"{kind}.img"
@@ -60,7 +69,8 @@ class PowerCut:
         try:
             fcntl.ioctl(fd, _SHUTDOWN, _WITHOUT_FLUSH)
         except OSError as error:
-            raise CannotRun(f"{self.kind} has no FS_IOC_SHUTDOWN here: {error}") from error
+            why = f"{self.kind} has no FS_IOC_SHUTDOWN here: {error}"
+            raise CannotRun(why, lacking="right") from error
         finally:
             os.close(fd)
 
@@ -103,7 +113,7 @@ def power_cut(kind: str, folder: Path) -> Iterator[PowerCut]:
 @contextmanager
 def small_tmpfs(path: Path, size_bytes: int) -> Iterator[None]:
     """Have a tmpfs of that size at `path` for a block; raises `CannotRun`."""
-    _refuse_without_root()
+    refuse_without_mounts()
     path.mkdir()
     _run("mount", "-t", "tmpfs", "-o", f"size={size_bytes}", "tmpfs", str(path))
     try:
@@ -112,13 +122,19 @@ def small_tmpfs(path: Path, size_bytes: int) -> Iterator[None]:
         _run("umount", "--lazy", str(path))
 
 
-def _refuse_without_root() -> None:
+def refuse_without_mounts() -> None:
+    """Raise `CannotRun` where this process may not mount anything."""
     if os.geteuid() != 0:
-        raise CannotRun("only root may mount")
+        raise CannotRun("only root may mount", lacking="right")
+    status = Path("/proc/self/status").read_text()
+    [capabilities] = [line.split()[1] for line in status.splitlines() if "CapEff" in line]
+    if not int(capabilities, 16) >> _CAP_SYS_ADMIN & 1:
+        raise CannotRun("root may not mount here", lacking="right")
 
 
 def _run(*command: str) -> None:
     done = subprocess.run(command, check=False, capture_output=True)
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip()
-        raise CannotRun(f"{' '.join(command[:3])}: {said}")
+        lacking: Lacking = "right" if any(one in said for one in _DENIED) else "nothing"
+        raise CannotRun(f"{' '.join(command[:3])}: {said}", lacking=lacking)

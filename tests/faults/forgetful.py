@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.faults.device import CannotRun
+from tests.faults.device import CannotRun, refuse_without_mounts
 from tests.faults.forgetful_tree import ROOT, Node, Tree
 from tests.faults.process import Process
 
@@ -225,12 +225,11 @@ class Forgetful:
 
     def __init__(self, path: Path, *, ordered: bool) -> None:
         """Mount it and serve it from a process of its own; raises `CannotRun`."""
-        if os.geteuid() != 0:
-            raise CannotRun("only root may mount")
+        refuse_without_mounts()
         try:
             device = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
         except OSError as error:
-            raise CannotRun(f"/dev/fuse: {error.strerror}") from error
+            raise CannotRun(f"/dev/fuse: {error.strerror}", lacking="right") from error
         self.path = path
         self.torn = random.Random(7)
         path.mkdir()
@@ -286,7 +285,8 @@ def _libc() -> ctypes.CDLL:
 def _mount(path: Path, options: str) -> None:
     done = _libc().mount(b"forgetful", os.fsencode(path), b"fuse", 0, options.encode())
     if done != 0:
-        raise CannotRun(f"FUSE cannot be mounted: {os.strerror(ctypes.get_errno())}")
+        why = f"FUSE cannot be mounted: {os.strerror(ctypes.get_errno())}"
+        raise CannotRun(why, lacking="nothing")
 
 
 def _serve(device: int, control: socket.socket, tree: Tree) -> None:

@@ -34,8 +34,12 @@ def fuzz(
     traced: Sequence[ModuleType],
     runs: int,
     seed: int = 1,
+    with_new: Callable[[bytes], None] = lambda data: None,
 ) -> Fuzzed:
-    """Run `target` on inputs made from `seeds`; whatever it raises is raised, with the input."""
+    """Run `target` on inputs made from `seeds`; whatever it raises is raised, with the input.
+
+    `with_new` is run with those that go a new way: for what is too slow to be tried with each.
+    """
     rng = random.Random(seed)
     tracer = _Tracer(traced)
     corpus: list[bytes] = []
@@ -48,6 +52,7 @@ def fuzz(
             data = rng.choice(mutators)(data, rng)[:_MAX_BYTES]
         if tracer.is_new(target, data) and len(corpus) < _KEPT:
             corpus.append(data)
+            with_new(data)
     return Fuzzed(runs + len(corpus), len(corpus), len(tracer.seen))
 
 

@@ -88,11 +88,11 @@ def _check_nothing(block: bytes, crc: int) -> int | None:
     return None if tail is None else codec.crc_after(tail.crc)
 
 
-_body: Callable[..., bytes] = codec.body
+_tail: Callable[..., bytes] = codec.tail
 
 
-def _body_without_unsynced(*members: Any) -> bytes:
-    return _body(*members[:-1], 0)
+def _tail_without_unsynced(*members: Any) -> bytes:
+    return _tail(*members[:-1], 0)
 
 
 _rotate = Writer.rotate
@@ -175,10 +175,10 @@ class _AnyDigest(str):
 _read_snapshot = snapshot.read
 
 
-def _read_unchecked(path: Any) -> Any:
+def _read_unchecked(path: Any, **options: Any) -> Any:
     agreeable = SimpleNamespace(**{**vars(codec), "sha256": lambda _: _AnyDigest()})
     with mock.patch.object(snapshot, "codec", agreeable):
-        return _read_snapshot(path)
+        return _read_snapshot(path, **options)
 
 
 def _keys_of_the_open_segment(find: Callable[..., Any]) -> Callable[..., Any]:
@@ -229,7 +229,7 @@ MUTANTS = (
     ),
     Mutant(
         "lines that prove too much",
-        _replace(codec, "body", _body_without_unsynced),
+        _replace(codec, "tail", _tail_without_unsynced),
         ("mode os",),
     ),
     Mutant("half an append kept", _replace(Segment, "complete_end", _last_line_only), ("batch",)),

@@ -2,7 +2,7 @@
 
 I1  A row is a module `tests/faults/row_*.py` with a constant `ROW`; nothing else registers it.
 I2  A law that does not hold is raised (`Violation`, or any other exception): a row that returns
-    has held. A row that could not run says so in `Outcome.skipped`, and why.
+    has held. What of it could not be tried is in `Outcome.skipped`, and why.
 
     ROW = Row(5, "kill -9", run)          # run(tier) -> Outcome
 """
@@ -16,24 +16,30 @@ from typing import Literal, NamedTuple
 Tier = Literal["quick", "full"]
 """`quick` runs in CI, within minutes; `full` is the documented command, within hours."""
 
+Lacking = Literal["right", "tool", "nothing"]
+"""What this machine lacks for something: a right (root, a device, a part of the kernel), only a
+program that can be installed, or nothing that is known."""
+
 
 class Violation(AssertionError):
     """A law that did not hold; the message says which one, after what, and with which bytes."""
 
 
+class Skipped(NamedTuple):
+    """What was not tried, and why."""
+
+    what: str
+    why: str
+    lacking: Lacking
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a row: how many faults were tried, or why none was.
-
-    `skipped` is empty for a row that ran. `must_run` tells of a row that was skipped although it
-    could have run here (a tool that was not installed): the whole run then fails. `notes` are
-    more lines for the table.
-    """
+    """What came of a row: how many faults were tried, and what was not; `notes` tell more."""
 
     count: int
-    skipped: str = ""
+    skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
-    must_run: bool = False
 
 
 class Row(NamedTuple):

@@ -329,6 +329,8 @@ def write_in_threads(path: Path, threads: int, appends: int) -> int:
         raise Violation("not each number was told to one thread (I1)")
     shown = journal.codec.decode_value((path / "state.json").read_bytes())
     check_state(shown, threads * appends, "the view after closing")
+    if not syncs:
+        raise Violation(f"{threads * appends} appends were acknowledged and nothing was synced")
     return len(syncs)
 
 

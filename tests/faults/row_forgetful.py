@@ -31,7 +31,7 @@ def run(tier: Tier) -> Outcome:
                 caught = be_caught(device, CONTROL_CUTS)
                 retried = be_caught(device, CONTROL_CUTS, "retried")
         except CannotRun as error:
-            return Outcome(0, str(error))
+            return Outcome(0, (error.skipping("all of it"),))
         count += found.cuts
         notes.append(f"{kind}: {found}; {caught}; {retried}")
     return Outcome(count, notes=tuple(notes))

@@ -16,7 +16,7 @@ from journal import config as configs
 from journal.config import SnapshotsConfig
 from journal.engine import Engine
 from tests.faults.device import CannotRun, small_tmpfs
-from tests.faults.row import Outcome, Row, Tier, Violation
+from tests.faults.row import Outcome, Row, Skipped, Tier, Violation
 from tests.faults.tree import memory_folder
 
 _PAGE_BYTES = 4096
@@ -28,7 +28,8 @@ _FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 def run(tier: Tier) -> Outcome:
     """Fill a small disk up to every page, and limit the size of files at every byte."""
-    notes, count, skipped = [], 0, ""
+    notes, count = [], 0
+    skipped: list[Skipped] = []
     with memory_folder() as folder:
         limited = append_at_every_limit(folder / "limited")
         notes.append(f"{limited} limits on the size of a file, byte by byte over one append")
@@ -40,8 +41,8 @@ def run(tier: Tier) -> Outcome:
                         count += 1
             notes.append(f"{count} full disks, from 0 to {max(PAGES_LEFT[tier])} pages left")
         except CannotRun as error:
-            skipped = f"the small disks: {error}"
-    return Outcome(count + limited, skipped, tuple(notes))
+            skipped.append(error.skipping("small disks"))
+    return Outcome(count + limited, tuple(skipped), tuple(notes))
 
 
 # --- a full disk ---------------------------------------------------------------------------------

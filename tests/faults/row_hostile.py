@@ -6,28 +6,40 @@ I2  Whatever a file holds, reading it gives a value or an error of the error tre
 I3  Whatever a segment holds, reading it tells every byte of it once, in order, as good lines or as
     damage; good lines decode.
 I4  Memory is bounded: a small input never makes a large one.
+I5  Whatever a journal's log holds, reading, verifying, opening and repairing it end well or in an
+    error of the error tree; reading changes nothing.
 """
 
+import itertools
 import random
 import resource
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+import hypothesis.strategies as st
+from hypothesis import HealthCheck, settings
+from hypothesis import given as given_values
 
 import journal
 from journal import codec, recovery, segment
 from journal import config as configs
+from journal.engine import repairing
 from journal.errors import JournalError
 from journal.segment import Block, Segment, name_of
 from projections import patch
 from projections.foreign import json_scanner, json_text, suffix, yaml_builder, yaml_text
 from tests.faults import fuzzing
 from tests.faults.row import Outcome, Row, Tier, Violation
-from tests.faults.tree import memory_folder, read_tree
+from tests.faults.tree import File, memory_folder, read_tree, write_tree
 
 RUNS = {"quick": (10_000, 1500), "full": (20_000_000, 200_000)}
 """Of the line reader, and of each reader of foreign text."""
+DRAWN = {"quick": 400, "full": 100_000}
 _GROWN_BYTES = 300 << 20
+_USED_EVERY = 100
+_LOG = frozenset({"log", configs.FILE_NAME})
 
 
 def run(tier: Tier) -> Outcome:
@@ -36,6 +48,7 @@ def run(tier: Tier) -> Outcome:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with memory_folder() as folder:
         named = append_named(folder / "named")
+        drawn = append_drawn(folder / "drawn", DRAWN[tier])
         read = [
             fuzz_reader("JSON", _reader("x.json"), JSON_SEEDS, [json_text, json_scanner], texts),
             fuzz_reader("JSONL", _reader("x.jsonl"), JSON_SEEDS, [json_text], texts),
@@ -47,11 +60,14 @@ def run(tier: Tier) -> Outcome:
     if grown > _GROWN_BYTES:
         raise Violation(f"memory grew by {grown:,} bytes (I4)")
     notes = [f"{named} named values and texts appended, each refused or read back exactly"]
+    notes.append(f"{drawn:,} values that Hypothesis drew appended, each refused or read back")
     notes += [f"{name}: {one.runs:,} runs, {one.ways:,} ways" for name, one in read]
     notes.append(
         f"the line reader: {found.runs:,} runs, {found.kept} inputs kept, {found.ways:,} ways"
     )
-    return Outcome(named + sum(one.runs for _, one in read) + found.runs, notes=tuple(notes))
+    return Outcome(
+        named + drawn + sum(one.runs for _, one in read) + found.runs, notes=tuple(notes)
+    )
 
 
 # --- named values and texts ----------------------------------------------------------------------
@@ -178,6 +194,50 @@ def append_named(path: Path) -> int:
     return count
 
 
+_LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(st.characters(exclude_categories=()), max_size=20)
+    | st.binary(max_size=3)
+)
+_DRAWN: st.SearchStrategy[Any] = st.recursive(
+    _LEAVES,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(max_size=5) | st.integers(0, 3), inner, max_size=4)
+        | st.tuples(inner)
+    ),
+    max_leaves=12,
+)
+
+
+def append_drawn(path: Path, count: int) -> int:
+    """Append values that Hypothesis draws, and makes small where a law does not hold (I1)."""
+    tried = 0
+    with journal.init(path, durability="os") as engine:
+        engine.append("set", {"path": "", "value": {}})
+
+        @settings(
+            max_examples=count,
+            deadline=None,
+            derandomize=True,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        )
+        @given_values(_DRAWN)
+        def append(value: Any) -> None:
+            nonlocal tried
+            tried += 1
+            _append(engine, value)
+
+        append()
+        if not patch.equal(engine.replay(), engine.state) or not engine.verify().ok:
+            raise Violation("what was taken is not what a replay gives (I1)")
+    return tried
+
+
 def _append(engine: journal.Engine, value: Any) -> None:
     before = read_tree(str(engine.path))
     try:
@@ -264,6 +324,29 @@ _WORDS = [
         b"\xed\xa0\x80",
     ),
 ]
+_LINE_WORDS = [
+    *(b'{"seq":', b'{"seq":3,', b'"type":"journal.lost","data":{"upto":', b'"type":"journal.'),
+    *(b"rotated", b"restored", b"repaired", b"adopted", b"checkpoint", b"forked", b"pruned"),
+    *(
+        b'"data":{"state":',
+        b'"data":{"patch":',
+        b'"data":null',
+        b"0",
+        b"-1",
+        b"1e9",
+        b"true",
+        b"[]",
+    ),
+    *(b'"time":"9999-12-31T23:59:59.999Z"', b'"part":[2,2]', b'"part":[1,9]', b'"unsynced":99'),
+    *(
+        b'"cause":',
+        b'"id":"k"',
+        b'"actor":1',
+        b'"seq":18446744073709551616',
+        b"}\n{",
+        b'{"repairs":[{}]}',
+    ),
+]
 _MUTATORS = (
     fuzzing.flip,
     fuzzing.cut,
@@ -320,23 +403,73 @@ def fuzz_lines(folder: Path, runs: int) -> fuzzing.Fuzzed:
     with journal.init(folder) as engine:
         engine.append_batch([("set", {"path": f"/{n}", "value": "é"}) for n in range(3)], actor="a")
         engine.append("merge", {"patch": {"a": None}}, id="k")
+        engine.snapshot()
+        engine.restore(3)
     whole = (folder / "log" / name_of(1)).read_bytes()
+    subject = folder.with_name("subject")
+    tree = read_tree(str(folder))
     path = folder / "segment" / name_of(1)
     path.parent.mkdir()
+    number = itertools.count(1)
 
     def target(data: bytes) -> None:
         path.write_bytes(data)
         with Segment(path) as subject:
             check_pieces(subject, data)
         recovery.salvage(data, 0)
+        if next(number) % _USED_EVERY == 0:
+            with_new(data)
+
+    def with_new(data: bytes) -> None:
+        for witnessed in (True, False):
+            left = {name: file for name, file in tree.items() if witnessed or name in _LOG}
+            write_tree(str(subject), {**left, f"log/{name_of(1)}": File(data)})
+            try:
+                use_journal(subject)
+            except Exception as error:
+                error.add_note(f"the log was {data!r}, witness and view there: {witnessed}")
+                raise
 
     return fuzzing.fuzz(
         target,
+        with_new=with_new,
         seeds=[whole, whole[: len(whole) // 2], whole.replace(b"\n", b"\r\n")],
-        mutators=(*_MUTATORS, _seal, _seal),
+        mutators=(*_MUTATORS, fuzzing.put_in(_LINE_WORDS), _seal, _seal),
         traced=[recovery, segment, codec],
         runs=runs,
     )
+
+
+def use_journal(path: Path) -> None:
+    """Do with a journal what can be done with one whose log may be anything (I5)."""
+    before = read_tree(str(path))
+    acts: tuple[Callable[[journal.Engine], object], ...] = (
+        lambda engine: list(engine.events()),
+        lambda engine: engine.state,
+        lambda engine: engine.state_at(2),
+        lambda engine: engine.state_at("2026-03-01T00:00:00Z"),
+        lambda engine: engine.head(),
+        lambda engine: engine.status(),
+        lambda engine: engine.verify(),
+    )
+    try:
+        with journal.open(path, read_only=True) as engine:
+            for act in acts:
+                with suppress(JournalError):
+                    act(engine)
+    except JournalError:
+        pass
+    with suppress(JournalError):
+        repairing.plan(path)
+    if read_tree(str(path)) != before:
+        raise Violation("reading it changed something (I5)")
+    with suppress(JournalError), journal.open(path, on_drift="replace") as engine:
+        engine.append("set", {"path": "/new", "value": 1})
+        return
+    with suppress(JournalError):
+        repairing.repair(path, skip_lost=True)
+        with journal.open(path, on_drift="replace") as engine:
+            engine.append("set", {"path": "/new", "value": 1})
 
 
 def check_pieces(subject: Segment, data: bytes) -> None:

@@ -8,7 +8,7 @@ import random
 
 from tests.faults.cutting import be_caught, cut_often
 from tests.faults.device import CannotRun, power_cut
-from tests.faults.row import Outcome, Row, Tier
+from tests.faults.row import Outcome, Row, Skipped, Tier
 from tests.faults.tree import memory_folder
 
 CUTS = {"quick": 50, "full": 500}
@@ -18,19 +18,19 @@ KINDS = ("ext4", "xfs")
 
 def run(tier: Tier) -> Outcome:
     """Cut the power so many times on each kind of file system that can be had here."""
-    count, notes, skipped, must_run = 0, [], [], False
+    count, notes = 0, []
+    skipped: list[Skipped] = []
     for kind in KINDS:
         try:
             with memory_folder() as folder, power_cut(kind, folder) as device:
                 found = cut_often(device, CUTS[tier], random.Random(6))
                 caught = be_caught(device, CONTROL_CUTS)
         except CannotRun as error:
-            skipped.append(f"{kind}: {error}")
-            must_run = must_run or bool(error.tool)
+            skipped.append(error.skipping(kind))
             continue
         count += found.cuts
         notes.append(f"{kind}: {found}; {caught}")
-    return Outcome(count, "; ".join(skipped), tuple(notes), must_run)
+    return Outcome(count, tuple(skipped), tuple(notes))
 
 
 ROW = Row(6, "real power cuts on loop devices (ext4, XFS)", run)

@@ -6,6 +6,7 @@ outside, from the C library of a process of its own.
 """
 
 import errno
+import os
 import random
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -18,7 +19,7 @@ from tests.faults.faultpoint import ERRNOS, Call
 from tests.faults.life import Life
 from tests.faults.process import Process, Say
 from tests.faults.quick import settings_parsed_once
-from tests.faults.row import Outcome, Row, Tier, Violation
+from tests.faults.row import Lacking, Outcome, Row, Skipped, Tier, Violation
 from tests.faults.tree import clear, memory_folder
 
 PROJECTIONS = (DOCUMENT, diary.PROJECTION)
@@ -31,6 +32,7 @@ _LONGEST_S = 48 * 3600.0
 def run(tier: Tier) -> Outcome:
     """Live once for each call and errno, then for some pairs; the projections side by side."""
     count, notes = 0, []
+    skipped: list[Skipped] = []
     with memory_folder() as folder:
         with ExitStack() as started:
             living = [
@@ -43,12 +45,13 @@ def run(tier: Tier) -> Outcome:
                 notes.append(note)
         library = shimmed.build(folder)
         if library is None:
-            notes.append("from outside the process: skipped, there is no C compiler")
+            lacking: Lacking = "right" if os.geteuid() else "tool"  # who may install one?
+            skipped.append(Skipped("from outside", "there is no C compiler", lacking))
         else:
             found = shimmed.fail_from_outside(folder, library, FROM_OUTSIDE[tier])
             notes.append(f"{found} single faults from outside the process, by its C library")
             count += found
-    return Outcome(count, notes=tuple(notes))
+    return Outcome(count, tuple(skipped), tuple(notes))
 
 
 def _living(folder: Path, projection: Projection, tier: Tier) -> Callable[[Say], None]:

@@ -12,10 +12,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import orjson
 
 import journal
+from journal import codec
+from journal import witness as witnesses
 from journal.engine.reports import Verified
+from journal.event import REPAIRED, Event
+from journal.witness import ViewRecord, Voucher
 from snapshots import snapshot
 from tests.faults.forging import cover_up, forge, other_byte
 from tests.faults.row import Outcome, Row, Tier, Violation
@@ -171,6 +176,40 @@ def roll_view_back(path: Path, rng: random.Random, events: list[journal.Event]) 
     return Changed(0, frozenset({"view"}))
 
 
+def pretend_repair(path: Path, rng: random.Random, events: list[journal.Event]) -> Changed:
+    """Change a closed segment and append that a repair did it, with the digest it has now."""
+    seq = _pretend(path, rng, events, _sha256)
+    return Changed(seq, frozenset())
+
+
+def pretend_other_repair(path: Path, rng: random.Random, events: list[journal.Event]) -> Changed:
+    """Change a closed segment and append that a repair did it, with another digest."""
+    seq = _pretend(path, rng, events, lambda _: "0" * 64)
+    return Changed(seq, frozenset({"chain"}))
+
+
+def vouch_for_other_view(path: Path, rng: random.Random, events: list[journal.Event]) -> Changed:
+    """Put another state into the view, and vouch for it as that of an event."""
+    witness = witnesses.decode((path / "witness.json").read_bytes())
+    assert witness is not None
+    data = b'{\n  "n0": "other"\n}\n'
+    (path / "state.json").write_bytes(data)
+    found = (path / "state.json").stat()
+    [(name, record)] = witness.views.items()
+    assert record.after is not None
+    voucher = Voucher(
+        seq=rng.choice([event.seq for event in events if event.type == "set"]),
+        revision=record.after.revision,
+        size=found.st_size,
+        inode=found.st_ino,
+        mtime_ns=found.st_mtime_ns,
+        sha256=codec.sha256(data),
+    )
+    forged = msgspec.structs.replace(witness, views={name: ViewRecord(None, voucher)})
+    (path / "witness.json").write_bytes(witnesses.encode(forged))
+    return Changed(0, frozenset({"view"}))
+
+
 TRICKS: dict[str, Trick] = {
     "an event changed, everything made anew": edit_all,
     "two events exchanged, everything made anew": exchange_all,
@@ -181,6 +220,9 @@ TRICKS: dict[str, Trick] = {
     "an event changed, views and snapshots forgotten": edit_without_views,
     "a snapshot rolled back": roll_snapshot_back,
     "the view rolled back": roll_view_back,
+    "the view replaced, and vouched for": vouch_for_other_view,
+    "a segment changed, and a repair pretended": pretend_repair,
+    "a segment changed, and another repair pretended": pretend_other_repair,
 }
 
 
@@ -195,6 +237,32 @@ def _drop(path: Path, rng: random.Random) -> int:
     kept = rng.randrange(1, len(lines))
     last.write_bytes(b"".join(lines[:kept]))
     seq: int = orjson.loads(lines[kept])["seq"]
+    return seq
+
+
+def _sha256(segment: Path) -> str:
+    return codec.sha256(segment.read_bytes())
+
+
+def _pretend(
+    path: Path,
+    rng: random.Random,
+    events: list[journal.Event],
+    digest: Callable[[Path], str],
+) -> int:
+    segments = sorted((path / "log").glob("*.jsonl"))
+    last = segments[-1]
+    seq = rng.choice([e.seq for e in events if e.type == "set" and e.seq < int(last.name[:20])])
+    forge(path, seq, other_byte(rng.randrange(20)), chain=False)
+    changed = max(one for one in segments if int(one.name[:20]) <= seq)
+    repair = {"segment": changed.name, "lost": [], "new_sha256": digest(changed)}
+    event = Event(seq=events[-1].seq + 1, time=events[-1].time, type=REPAIRED, data=None)
+    data = last.read_bytes()
+    tail = codec.read_tail(data)
+    assert tail is not None
+    body = codec.encode_body(event, orjson.dumps({"repairs": [repair]}))
+    last.write_bytes(data + codec.seal([body], codec.crc_after(tail.crc))[0])
+    cover_up(path)
     return seq
 
 

@@ -7,7 +7,9 @@ from unittest import mock
 
 import pytest
 
+import journal
 from journal import codec, recovery
+from journal.segment import name_of
 from tests.faults import fuzzing, row_hostile
 from tests.faults.row import Violation
 
@@ -41,6 +43,45 @@ def test_a_reader_that_passes_damage_over_is_found(tmp_path: Path) -> None:
     real = recovery.decoded
     with mock.patch.object(recovery, "decoded", passing_over), pytest.raises(Violation, match="I3"):
         row_hostile.fuzz_lines(tmp_path / "run", 500)
+
+
+FOUND = [
+    # Lines whose crc fits, of somebody who knew the format, and that a reader once fell over.
+    b'{"seq":2,"time":"2026-03-01T00:00:00.000Z","type":& "set","data":{}',
+    b'{"seq":2,"time":"2026-03-01T00:00:00.000Z","type":"set","data":{"path":"/a","value":"\xff"}',
+    b'{"seq":2,"time":"2026-03-01T00:00:00.000Z","type":"journal.lost","data":{"upto":}',
+    b'{"seq":2,"time":"2026-03-01T00:00:00.000Z","type":"journal.lost","data":{"upto":9}',
+    b'{"seq":2,"time":"2026-03-01T00:00:00.000Z","type":"journal.lost","data":7',
+    b'{"seq":2,"time":"2026-03-01T00:00:00.000Z","type":"journal.checkpoint","data":{}',
+    b'{"seq":2,"time":"2026-03-01T00:00:00.000Z","type":"journal.pruned","data":{"files":7}',
+    b'{"seq":2,"time":"2026-03-01T00:00:00.000Z","type":"journal.repaired","data":{"repairs":[7]}',
+    b'{"seq":2,"time":"2026-03-01T00:00:00.000Z","type":"journal.forked","data":[]',
+    b'{"seq":2,"time":"2026-03-01T00:00:00.000Z","type":"journal.rotated","data":{"previous":{}}',
+    b'{"seq":2,"time":"2026-03-01T00:00:00.000Z","type":"journal.rotated","data":'
+    b'{"format":1,"previous":{"segment":"../../planted.jsonl"}}',
+    b'{"seq":2,"time":"2026-03-01T00:00:00.000Z","type":"journal.adopted","data":[]',
+    b'{"seq":2,"time":"2026-03-01T00:00:00.000Z","type":"journal.restored","data":{"patch":{}}',
+]
+
+
+@pytest.mark.parametrize("data", [b"", *FOUND])
+@pytest.mark.parametrize("place", ["first", "last"])
+def test_line_that_checks_and_is_no_event_of_ours_is_met_by_errors_of_the_tree(
+    tmp_path: Path, data: bytes, place: str
+) -> None:
+    path = tmp_path / "run"
+    with journal.init(path) as engine:
+        engine.append("set", {"path": "/a", "value": 1})
+    log = path / "log" / name_of(1)
+    bodies = [line[: -codec.SUFFIX_BYTES] for line in log.read_bytes().splitlines(keepends=True)]
+    if data:
+        at = 0 if place == "first" else 1
+        bodies[at] = data.replace(b'"seq":2', b'"seq":1') if place == "first" else data
+    log.write_bytes(codec.seal(bodies, 0)[0])
+    for name in ("state.json", "witness.json"):
+        (path / name).unlink()
+    row_hostile.use_journal(path)
+    assert [one.name for one in tmp_path.iterdir()] == ["run"]
 
 
 def test_an_error_outside_the_tree_is_found(tmp_path: Path) -> None:
