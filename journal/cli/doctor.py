@@ -15,7 +15,8 @@ from journal.cli.progress import Bar
 from journal.errors import JournalError, UsageError
 
 if TYPE_CHECKING:
-    from journal.engine.examining import Examination, Part, Remedy
+    from journal.engine.contents import Part
+    from journal.engine.examining import Examination, Remedy
 
 
 def add_to(app: typer.Typer) -> None:
@@ -25,7 +26,7 @@ def add_to(app: typer.Typer) -> None:
 
 def doctor(
     path: Annotated[
-        str, typer.Argument(metavar="[DIR]", help="The folder.", show_default=False)
+        str, typer.Argument(metavar="DIR", help="The folder.", show_default=False)
     ] = "",
     folder: Folder = None,
     as_json: AsJson = False,
@@ -53,8 +54,10 @@ def doctor(
 
 
 def _place(named: str | None) -> Path:
+    if named:
+        return Path(named)
     try:
-        return finding.find(named)
+        return finding.find(None)
     except UsageError:
         raise
     except JournalError:
@@ -105,7 +108,7 @@ def _put_part(part: "Part", width: int) -> None:
 def _put_remedy(number: int, remedy: "Remedy") -> None:
     does = f"`{remedy.command}` {remedy.does}" if remedy.command else remedy.does
     output.put(f"  {number}. {output.plain(does)}")
-    cost = []
+    cost: list[str] = []
     if remedy.seconds is not None:
         cost.append(_about(remedy.seconds))
     if remedy.written_bytes:

@@ -8,7 +8,9 @@ I3  The remedies stand in the order in which they are to be tried. Those that lo
     first; none is named that would be refused.
 """
 
+import contextlib
 import os
+import shlex
 import stat
 import time
 from collections.abc import Callable, Sequence
@@ -19,6 +21,14 @@ import msgspec
 from journal import config as configs
 from journal import plural
 from journal.engine import loose, repairing
+from journal.engine.contents import (
+    LEFT_OVER,
+    Part,
+    find_obstacles,
+    find_others,
+    list_parts,
+    size_of,
+)
 from journal.engine.core import LOG_FOLDER, QUARANTINE_FOLDER, SNAPSHOTS_FOLDER
 from journal.engine.engine import Engine
 from journal.engine.opening import open_journal
@@ -28,18 +38,8 @@ from journal.witness import FILE_NAME as WITNESS
 
 Progress = Callable[[int, int], None]
 
-_LOG_KINDS = frozenset({"damage", "gap", "order", "append", "witness", "corrupt"})
-_TEMPORARY = ".journal-tmp"
+_LOG_KINDS = frozenset({"damage", "gap", "order", "append", "witness", "corrupt", "repair"})
 _SEALED = frozenset({"anchor", "chain"})
-
-
-class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """Something in the folder; `health` says what is wrong with it, empty for nothing."""
-
-    name: str
-    what: str
-    size_bytes: int = 0
-    health: str = ""
 
 
 class Remedy(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,15 +80,13 @@ def examine(path: str | os.PathLike[str], *, progress: Progress | None = None) -
     Costs one `verify`, and one dry run of `repair` where the log is damaged.
     """
     folder = Path(path)
-    if not folder.is_dir():
-        return _none(folder, [])
+    parts: list[Part] = []
     try:
-        parts = _list_parts(folder)
-    except OSError as error:
-        return _unreadable(folder, [], error)
-    if not (folder / configs.FILE_NAME).exists() and not (folder / LOG_FOLDER).is_dir():
-        return _none(folder, parts)
-    try:
+        if not folder.is_dir():
+            return _none(folder, parts)
+        parts = list_parts(folder)
+        if not (folder / configs.FILE_NAME).exists() and not (folder / LOG_FOLDER).is_dir():
+            return _none(folder, parts)
         with open_journal(folder, read_only=True, on_message=lambda _: None) as engine:
             return _journal(engine, parts, progress)
     except (JournalError, OSError) as error:
@@ -104,17 +102,16 @@ def _journal(engine: Engine, parts: list[Part], progress: Progress | None) -> Ex
     took_s = time.monotonic() - start
     status = engine.status()
     notes = [*found.notes]
-    if status.unfinished_bytes:
-        notes.append(
-            f"{plural.count(status.unfinished_bytes, 'byte')} of an append that nobody was told of "
-            "stand at the end; the next writer keeps them in quarantine/ and goes on"
-        )
     for kind, number in found.unknown.items():
         notes.append(f"{plural.count(number, 'event')} of type {kind} not understood, left alone")
     remedies = _remedies(engine, found.problems, status.views, took_s)
-    leftovers = [part.name for part in parts if part.health == "left over"]
+    leftovers = [part.name for part in parts if part.health == LEFT_OVER]
     if leftovers:
         notes.append("the next writer removes what killed writers left: " + ", ".join(leftovers))
+    if all(part.name != WITNESS for part in parts):
+        notes.append(f"{WITNESS} is missing, as a power cut may leave it; the next writer makes it")
+    notes += find_others(engine.path, [view.path for view in status.views])
+    notes += find_obstacles(engine.path)
     what = (
         f"a journal of projection {status.projection}, format {status.format}, durability "
         f"{status.durability}: {plural.count(status.seq, 'event')} in "
@@ -147,20 +144,23 @@ def _remedies(
         names = ", ".join(os.path.basename(view.path) for view in adoptable)
         found.append(
             Remedy(
-                command="journal adopt",
+                command=_command("adopt", engine.path),
                 does=f"records what somebody else changed in {names} as an event",
                 seconds=took_s,
             )
         )
-    if kinds & {"view", "snapshot"} and not kinds & _LOG_KINDS:
+    in_the_way = [view for view in views if Path(view.path).is_dir()]
+    if "view" in kinds:
+        found += [Remedy(command="", does=_move_away(Path(view.path))) for view in in_the_way]
+    if kinds & {"view", "snapshot"} and not kinds & _LOG_KINDS and not in_the_way:
         found.append(
             Remedy(
-                command="journal rebuild",
+                command=_command("rebuild", engine.path),
                 does="folds the log from nothing and writes again every view and checkpoint that "
                 "differs; what stood there is kept in quarantine/",
                 loses="the edit of a view as such: it is in quarantine/ only" if adoptable else "",
                 seconds=2 * took_s,
-                written_bytes=sum(_size(Path(view.path)) for view in views),
+                written_bytes=sum(size_of(Path(view.path)) for view in views),
             )
         )
     if "projection" in kinds:
@@ -168,6 +168,16 @@ def _remedies(
             Remedy(command="", does="mend the code of the projection; the log is as it was")
         )
     return found
+
+
+def _command(words: str, path: Path) -> str:
+    """Return a command of the command line that means the journal in `path` from here."""
+    named = "" if str(path) == "." else f" -d {shlex.quote(str(path))}"
+    return f"journal {words}{named}"
+
+
+def _move_away(path: Path) -> str:
+    return f"move the folder {path} away: the view is written in its place at the next opening"
 
 
 def _keep_as_evidence() -> Remedy:
@@ -192,26 +202,46 @@ def _repairs(path: Path, took_s: float = 0.0) -> list[Remedy]:
     except (JournalError, OSError) as error:
         return [*found, Remedy(command="", does=f"a repair cannot be planned: {error}")]
     planned_s = time.monotonic() - start
+    cut_off = (path / QUARANTINE_FOLDER / repairing.NOTE_NAME).exists()
+    if cut_off and not plan.segments:
+        does = "ends the repair that was cut off; nothing is damaged any more"
+        return [Remedy(command=_command("repair", path), does=does, seconds=planned_s + took_s)]
     if not plan.segments:
         return found
-    lost = [plural.span(first, last) for one in plan.segments for first, last in one.lost]
-    option = "" if plan.state_from or not plan.lost_events else " --state FILE, or --skip-lost"
-    today = f"; today's state comes from: {plan.state_from}" if plan.state_from else ""
+    found = [] if cut_off else found
+    segments = [one.segment for one in plan.segments]
     kept = sum(one.kept for one in plan.segments)
-    names = ", ".join(one.segment for one in plan.segments)
     aside = any(one.quarantine for one in plan.segments)
-    found.append(
-        Remedy(
-            command=f"journal repair{option}",
-            does=f"writes {names} again with the {plural.count(kept, 'event')} that can be read"
-            + (", and keeps the damaged bytes in quarantine/" if aside else "")
-            + today,
-            loses=", ".join(lost),
-            seconds=2 * planned_s + took_s,
-            written_bytes=sum(_size(path / LOG_FOLDER / one.segment) for one in plan.segments),
-        )
+    does = (
+        ("completes the repair that was cut off: " if cut_off else "")
+        + f"writes {', '.join(segments)} again with {_readable(kept)}"
+        + (", and keeps the damaged bytes in quarantine/" if aside else "")
+        + (f"; today's state comes from: {plan.state_from}" if plan.state_from else "")
     )
+    ways = [("repair", "")]
+    if plan.lost_events and not plan.state_from:
+        ways = [
+            ("repair --state FILE", "; FILE has today's state: state.json, say, if you trust it"),
+            ("repair --skip-lost", "; goes on as if the lost events had changed nothing"),
+        ]
+    lost = [plural.span(first, last) for one in plan.segments for first, last in one.lost]
+    for words, how in ways:
+        found.append(
+            Remedy(
+                command=_command(words, path),
+                does=does + how,
+                loses=", ".join(lost),
+                seconds=2 * planned_s + took_s,
+                written_bytes=sum(size_of(path / LOG_FOLDER / name) for name in segments),
+            )
+        )
     return found
+
+
+def _readable(events: int) -> str:
+    if not events:
+        return "its first line; no event can be read"
+    return f"the {plural.count(events, 'event')} that can be read"
 
 
 # --- what is no journal, or does not open --------------------------------------------------------
@@ -220,7 +250,7 @@ def _repairs(path: Path, took_s: float = 0.0) -> list[Remedy]:
 def _none(folder: Path, parts: list[Part]) -> Examination:
     if not folder.exists():
         what = "there is no such folder"
-        remedies = [Remedy(command=f"journal init {folder}", does="makes a journal there")]
+        remedies = [Remedy(command=_init(folder), does="makes a journal there")]
     elif not folder.is_dir():
         what = "a file, not a folder"
         remedies = [_import(folder)]
@@ -230,11 +260,11 @@ def _none(folder: Path, parts: list[Part]) -> Examination:
         what = "no journal"
         remedies = [Remedy(command=one.command, does=one.does) for one in kept]
         remedies += [
-            Remedy(command=f"journal doctor {name}", does="looks at the journal in it")
+            Remedy(command=f"journal doctor {shlex.quote(name)}", does="looks at the journal in it")
             for name in inside
         ]
         if not remedies:
-            remedies = [Remedy(command=f"journal init {folder}", does="makes a journal here")]
+            remedies = [Remedy(command=_init(folder), does="makes a journal here")]
         parts = [*parts, *(Part(name=one.file, what=one.what) for one in kept)]
     return Examination(
         path=str(folder),
@@ -249,25 +279,27 @@ def _none(folder: Path, parts: list[Part]) -> Examination:
     )
 
 
+def _init(folder: Path) -> str:
+    return f"journal init {shlex.quote(str(folder))}"
+
+
 def _import(file: Path) -> Remedy:
     return Remedy(
-        command=f"journal import file {file} -d DIR",
+        command=f"journal import file {shlex.quote(str(file))} -d DIR",
         does="makes a journal in DIR whose state is what this file holds",
     )
 
 
 def _unreadable(folder: Path, parts: list[Part], error: JournalError | OSError) -> Examination:
-    message = error.message if isinstance(error, JournalError) else str(error)
-    advice = error.advice if isinstance(error, JournalError) else ""
+    message = error.message if isinstance(error, JournalError) else _say(error)
+    advice = error.advice if isinstance(error, JournalError) else _advise(error)
     problem = Problem(kind="open", message=message)
     kind, remedies = "unreadable", [Remedy(command="", does=advice)] if advice else []
-    if isinstance(error, PermissionError):
-        remedies = [Remedy(command="", does="look as the user whose folder it is")]
-    elif not (folder / configs.FILE_NAME).exists():
+    if isinstance(error, JournalError) and not (folder / configs.FILE_NAME).exists():
         kind = "unfinished"
         remedies = [
             Remedy(
-                command=f"journal init {folder}",
+                command=_init(folder),
                 does="completes the journal: writes journal.yaml again; the log stays as it is",
             )
         ]
@@ -286,37 +318,34 @@ def _unreadable(folder: Path, parts: list[Part], error: JournalError | OSError) 
         healthy=False,
         parts=parts,
         problems=[problem],
-        notes=[],
+        notes=find_obstacles(folder),
         remedies=remedies,
         exit_code=error.exit_code if isinstance(error, JournalError) else JournalError.exit_code,
     )
 
 
+def _say(error: OSError) -> str:
+    what = error.strerror or str(error)
+    return f"{error.filename}: {what}" if error.filename else what
+
+
+def _advise(error: OSError) -> str:
+    """Say what helps against what the system refused."""
+    path = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else None
+    if path is None:
+        return "mend what the system says, and look again"
+    if isinstance(error, PermissionError):
+        with contextlib.suppress(OSError):
+            found = path.lstat()
+            if found.st_uid == os.geteuid():
+                rights = "u+rwx" if stat.S_ISDIR(found.st_mode) else "u+rw"
+                named = shlex.quote(str(path))
+                return f"`chmod {rights} {named}`: it is yours, and its mode forbids it"
+        return f"{path} is somebody else's: be that user, or have the right to read it given to you"
+    return f"put back what belongs at {path}: no link, folder or other thing is taken in its place"
+
+
 # --- parts ---------------------------------------------------------------------------------------
-
-
-def _list_parts(folder: Path) -> list[Part]:
-    known = {
-        configs.FILE_NAME: "settings",
-        LOG_FOLDER: "the log, the only truth",
-        SNAPSHOTS_FOLDER: "states by seq, a cache of the log",
-        QUARANTINE_FOLDER: "bytes that were moved aside; nothing here deletes them",
-        WITNESS: "what is on disk, and whose bytes the views have",
-    }
-    parts: list[Part] = []
-    names = sorted(os.listdir(folder))
-    for name in names:
-        path = folder / name
-        if name.endswith(_TEMPORARY):
-            parts.append(Part(name=name, what="a temporary file", health="left over"))
-        elif name in known:
-            parts.append(Part(name=name, what=known[name], size_bytes=_size(path)))
-    # Lost parts are worth a line, where this is a journal at all.
-    if any(part.name in (configs.FILE_NAME, LOG_FOLDER) for part in parts):
-        for name in (configs.FILE_NAME, LOG_FOLDER):
-            if name not in names:
-                parts.append(Part(name=name, what=known[name], health="missing"))
-    return parts
 
 
 def _with_health(
@@ -334,17 +363,6 @@ def _with_health(
     ]
     for view in views:
         health = "" if view.status == "healthy" else f"{view.status}: {view.why}".rstrip(": ")
-        size = _size(Path(view.path))
+        size = size_of(Path(view.path))
         found.append(Part(name=view.path, what="a view", size_bytes=size, health=health))
     return found
-
-
-def _size(path: Path) -> int:
-    """Return the bytes of a file, or of all files in a folder; 0 for what cannot be looked at."""
-    try:
-        found = path.lstat()
-        if not stat.S_ISDIR(found.st_mode):
-            return found.st_size
-        return sum(_size(Path(entry.path)) for entry in os.scandir(path))
-    except OSError:
-        return 0

@@ -1,14 +1,24 @@
-"""State that no journal keeps yet, told by the names of the files that the systems use.
+"""State that no journal keeps yet, told by the names of files and the fields that systems write.
 
-I1  Names alone are looked at: what is in a file is for its system to judge, when it takes it over.
+I1  Of a file no more is asked than whose it is; what is in it is for its system to judge, when it
+    takes it over. A file that does not read, or is over a mebibyte, is nobody's.
+I2  Each is named with the command that takes it over, as it is to be typed from here.
 """
 
+import shlex
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import msgspec
 
 from journal import config as configs
+from journal import durable
 
 _MANY = 20
+_LARGEST_BYTES = 1 << 20
+_AGLOOP = {"$schema", "current_phase"}
+_TASK = {"checkpoints", "files", "data"}
+_LOOP = {"schemaVersion", "taskId", "maxAttempts"}
 
 
 class Kept(NamedTuple):
@@ -23,12 +33,13 @@ class Kept(NamedTuple):
 def find(folder: Path) -> list[Kept]:
     """Return the state files in a folder, and in the places below it that systems use."""
     found = [*_agloop(folder), *_pipelines(folder), *_plans(folder), *_threads(folder)]
+    found += _loops(folder)
     if not found:
         found = [
             Kept(
                 path.name,
                 "a file of state",
-                f"journal import file {path.name} -d DIR",
+                f"journal import file {_quote(path)} -d DIR",
                 "makes a journal in DIR whose state is what the file holds",
             )
             for name in ("state.json", "state.yaml", "plan.yaml", "log.json")
@@ -37,22 +48,41 @@ def find(folder: Path) -> list[Kept]:
     return found[:_MANY]
 
 
+def _quote(path: Path | str) -> str:
+    return shlex.quote(str(path))
+
+
+def _fields(path: Path) -> set[str]:
+    """Return the names of the members of the object in a file; none where it is none (I1)."""
+    try:
+        if not path.is_file() or path.stat().st_size > _LARGEST_BYTES:
+            return set()
+        value: Any = msgspec.json.decode(durable.read_file(path), type=dict[str, Any])
+    except (OSError, ValueError, RecursionError):
+        return set()
+    return set(value)
+
+
 def journals_in(folder: Path) -> list[str]:
-    """Return the folders below, one or two levels down, that hold a journal."""
-    places = [*folder.glob(f"*/{configs.FILE_NAME}"), *folder.glob(f"*/*/{configs.FILE_NAME}")]
-    return [str(path.parent) for path in sorted(places)[:_MANY]]
+    """Return the folders below, one or two levels down, and of threads, that hold a journal."""
+    patterns = ("*", "*/*", "layers/task-state/*/journal")
+    found = {path for one in patterns for path in folder.glob(f"{one}/{configs.FILE_NAME}")}
+    return [str(path.parent) for path in sorted(found)[:_MANY]]
 
 
 def _agloop(folder: Path) -> list[Kept]:
     place = folder if folder.name == ".agloop" else folder / ".agloop"
     names = ("state.json", "log.json", "checkpoints")
-    if not any((place / name).exists() for name in names) or (place / "journal").exists():
+    there = [name for name in names if (place / name).exists()]
+    if (not there and folder.name != ".agloop") and _fields(folder / "state.json") >= _AGLOOP:
+        place, there = folder, ["state.json"]
+    if not there or (place / "journal").exists():
         return []
     return [
         Kept(
-            ".agloop/",
+            ".agloop/" if place.name == ".agloop" else there[0],
             "a loop of AgLoop",
-            "journal agloop init",
+            f"journal agloop init -d {_quote(place)}",
             "takes the loop over, with its log and its checkpoints",
         )
     ]
@@ -65,7 +95,7 @@ def _pipelines(folder: Path) -> list[Kept]:
         Kept(
             str(path.relative_to(folder)),
             "a run of a pipeline",
-            f"journal pipeline status {path}",
+            f"journal pipeline status {_quote(path)}",
             "says how the run stands; the first change takes it over",
         )
         for path in sorted(files)
@@ -78,7 +108,8 @@ def _plans(folder: Path) -> list[Kept]:
         Kept(
             path.name,
             "a plan",
-            f"journal plan status {path.name.removesuffix('.state.json')} --plans-dir {folder}",
+            f"journal plan status {_quote(path.name.removesuffix('.state.json'))} "
+            f"--plans-dir {_quote(folder)}",
             "says where the plan stands; the first change takes it over",
         )
         for path in sorted(folder.glob("?*.state.json"))
@@ -87,13 +118,38 @@ def _plans(folder: Path) -> list[Kept]:
 
 
 def _threads(folder: Path) -> list[Kept]:
-    return [
+    files = sorted(folder.glob("layers/task-state/*/state.json"))
+    found = [
         Kept(
             str(path.relative_to(folder)),
             "the state of a task's thread",
-            f"journal task init --thread {path.parent.name}",
+            f"journal task init --thread {_quote(path.parent.name)} -d {_quote(folder)}",
             "takes the state over",
         )
-        for path in sorted(folder.glob("layers/task-state/*/state.json"))
+        for path in files
         if not (path.parent / "journal").exists()
+    ]
+    loose = folder / "state.json"
+    if not files and _fields(loose) >= _TASK:
+        found.append(
+            Kept(
+                loose.name,
+                "the state of a task",
+                f"journal task init --thread main --from {_quote(loose)}",
+                "begins a thread with it; the file itself stays as it is",
+            )
+        )
+    return found
+
+
+def _loops(folder: Path) -> list[Kept]:
+    return [
+        Kept(
+            str(path.relative_to(folder)),
+            "a checkpoint with a budget of attempts",
+            f"journal loop takeover --file {_quote(path)}",
+            "takes it over as it is",
+        )
+        for path in sorted([*folder.glob("*.json"), *folder.glob(".agent/*.json")])[:_MANY]
+        if _fields(path) >= _LOOP and not path.with_suffix(".journal").exists()
     ]

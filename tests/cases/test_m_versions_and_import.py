@@ -172,7 +172,7 @@ def test_m02_setting_that_does_not_fit_is_refused_and_named(
         ("format: 1\n  id: a\n", 2),
         ("format: [1\n", 2),
         ("format: 1\n---\nformat: 1\n", 2),
-        ("format: &a 1\nid: *b\n", 2),
+        ("format: &a 1\nid: *b\n", 1),
         ("format: !!python/object:os.system {}\n", 1),
         ("<<<<<<< ours\nformat: 1\n=======\nformat: 1\n>>>>>>> theirs\n", None),
         ("- format: 1\n", None),

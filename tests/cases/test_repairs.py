@@ -190,3 +190,24 @@ def test_repair_leaves_a_torn_tail_to_the_next_writer(tmp_path: Path) -> None:
     with made.open() as engine:
         append_to(engine, 8)
         assert engine.verify().ok
+
+
+def test_anchor_noted_before_a_repair_behind_it_is_doubted_and_one_noted_after_it_holds(
+    tmp_path: Path,
+) -> None:
+    """Anybody could have written that a segment was repaired, and exchanged it."""
+    made = make_segments(tmp_path)
+    with made.read() as engine:
+        before, behind = engine.head(3), engine.head()
+    damaged = made.segment(5)
+    lines = made.lines(damaged)
+    made.put([lines[0], lines[1].replace(b'"value":', b'"vaLue":'), *lines[2:]], damaged)
+    repair(made.path)
+    with made.read() as engine:
+        after = engine.head()
+        for head, holds in ((before, True), (behind, False), (after, True)):
+            report = engine.verify([(head.seq, head.sha256)])
+            assert report.ok is holds
+        [problem] = engine.verify([(behind.seq, behind.sha256)]).problems
+    assert (problem.kind, problem.segment) == ("anchor", damaged.name)
+    assert "repaired this segment afterwards" in problem.message

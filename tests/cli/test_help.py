@@ -13,7 +13,18 @@ from tests.cli.command import Run
 COMMANDS = [
     *("init", "append", "checkpoint", "state", "head", "checkpoints", "projections", "log"),
     *("diff", "compare", "blame", "bisect", "step", "fork", "restore"),
-    *("status", "verify", "rebuild", "adopt", "repair", "audit", "export", "demo"),
+    *(
+        "status",
+        "verify",
+        "rebuild",
+        "adopt",
+        "repair",
+        "doctor",
+        "audit",
+        "bench",
+        "export",
+        "demo",
+    ),
 ]
 GROUPS = ["import", "agloop", "task", "pipeline", "plan", "loop"]
 IMPORTS = ["versions", "git", "file"]
