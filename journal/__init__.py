@@ -31,7 +31,7 @@ from journal.event import Draft, Event
 from journal.log.history import History
 
 if TYPE_CHECKING:
-    from journal.engine import Engine, TakeOver
+    from journal.engine import Engine, Examination, TakeOver
 
 __version__ = "0.1.0"
 
@@ -51,6 +51,7 @@ __all__ = [
     "UsageError",
     "codec",
     "config",
+    "doctor",
     "durable",
     "init",
     "keys",
@@ -79,6 +80,15 @@ def init(path: str | Path, **options: Any) -> "Engine":
     """
     engine: Engine = importlib.import_module("journal.engine").init_journal(path, **options)
     return engine
+
+
+def doctor(path: str | Path) -> "Examination":
+    """Look at any folder and change nothing; see `journal.engine.examining.examine`.
+
+    What is there, what is wrong with it, and what each remedy would do, lose and cost.
+    """
+    found: Examination = importlib.import_module("journal.engine.examining").examine(path)
+    return found
 
 
 def __getattr__(name: str) -> Any:

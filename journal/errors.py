@@ -130,7 +130,10 @@ class UnsupportedFormat(JournalError):
 
 
 class Drift(JournalError):
-    """The view at `path` was changed by somebody else; `pointer` is the first place it differs."""
+    """The view at `path` was changed by somebody else; `pointer` is the first place it differs.
+
+    `adoptable`: to adopt the change would not be refused.
+    """
 
     exit_code = 7
 
@@ -141,8 +144,10 @@ class Drift(JournalError):
         path: str | os.PathLike[str],
         pointer: str | None = None,
         advice: str = "",
+        adoptable: bool = False,
     ) -> None:
         self.path = os.fspath(path)
         self.pointer = pointer
         self.why = why
+        self.adoptable = adoptable
         super().__init__(f"{self.path}: {why}", advice=advice)

@@ -54,6 +54,11 @@ class Keys:
         self._open: set[bytes] = set()
         self._closed: dict[str, bytes] = {}
 
+    @property
+    def are_known(self) -> bool:
+        """Say whether those of the open segment were read (I3): only then need more be told."""
+        return bool(self._open_name)
+
     def add(self, block: bytes, segment_name: str) -> None:
         """Take in the keys of lines that were appended to the open segment."""
         if segment_name == self._open_name and _WANTED in block:

@@ -100,6 +100,7 @@ def place_of(folder: Path, view: View, config: ViewsConfig) -> Place:
             path=path,
             advice="`journal adopt` records where it leads; `journal rebuild` puts a plain file "
             "back.",
+            adoptable=True,
         )
     return Place(view.name, path, Path(os.path.normpath(path.parent / found)))
 
@@ -293,7 +294,7 @@ def append_lines(place: Place, data: bytes, *, after: int) -> tuple[bytes, os.st
 
 def put_aside(file: str, data: bytes, quarantine: Path, stamp: str) -> str:
     """Copy foreign or broken bytes to quarantine (I3); return the name there."""
-    durable.make_folder(quarantine)
+    durable.make_folder(quarantine, own=True)
     name = f"{stamp}-{file}"
     number = 1
     while (quarantine / name).exists():

@@ -7,12 +7,12 @@
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
 
+from journal import durable
 from journal.errors import UsageError
 
 Anchors = Annotated[
@@ -37,12 +37,12 @@ class _Head(msgspec.Struct):
 
 def read_anchors(given: Sequence[str] | None, path: str) -> list[tuple[int, str]]:
     """Return all anchors as (seq, sha256); raises `UsageError` with the line that is none."""
-    from journal.engine.verifying import read_anchor
+    from journal.engine.verifying.chain import read_anchor
 
     found = [read_anchor(text) for text in given or ()]
     if not path:
         return found
-    raw = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    raw = sys.stdin.buffer.read() if path == "-" else durable.read_given(path)
     for number, line in enumerate(raw.decode("utf-8", "replace").splitlines(), 1):
         text = line.strip()
         if not text or text.startswith("#"):

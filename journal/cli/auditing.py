@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
+from journal import durable
 from journal.cli import opening, output, parsing
 from journal.cli.anchoring import Anchors, AnchorsFile, read_anchors
 from journal.cli.options import AsJson, Folder
@@ -93,7 +94,8 @@ def _put(
         render = page.render if form == "html" else markdown.render
         data = render(account, verified).encode("utf-8", "replace")
     if target:
-        Path(target).write_bytes(data)
+        with open(durable.open_target(target), "wb") as file:
+            file.write(data)
         output.say(f"written: {target}")
     else:
         output.put_bytes(data)

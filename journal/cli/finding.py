@@ -22,18 +22,29 @@ _WAYS = "Name one with --dir, or go into its folder; `journal init DIR` makes a 
 def find(named: str | None) -> Path:
     """Return the folder of the journal that a command means.
 
-    Raises `JournalError` where there is none, `UsageError` where there are several.
+    Raises `JournalError` where there is none, `UsageError` for several, and for a file.
     """
     if named is not None:
-        return Path(named)
+        return _folder(Path(named), "--dir")
     if variable := os.environ.get(VARIABLE):
-        return Path(variable)
+        return _folder(Path(variable), VARIABLE)
     here = Path.cwd()
     for folder in (here, *here.parents):
         if (found := _in(folder)) is not None:
             # As short as it can be said, for messages.
             return Path(os.path.relpath(found, here)) if folder == here else found
     raise JournalError(f"no journal in {here}, nor in a folder above it", advice=_WAYS)
+
+
+def _folder(path: Path, told_by: str) -> Path:
+    if os.path.isfile(path):
+        raise UsageError(
+            f"{path} is a file, and {told_by} names the folder of a journal",
+            key="dir",
+            advice="`journal doctor` says what journals lie in a folder; see also "
+            f"`journal import file {path} -d DIR`.",
+        )
+    return path
 
 
 def _in(folder: Path) -> Path | None:

@@ -8,12 +8,11 @@ I2  What is wrong with it is a wrong call (`UsageError`), never damage of a jour
 import codecs
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
 
-from journal import codec, unfit
+from journal import codec, durable, unfit
 from journal.cli import output
 from journal.errors import Corrupt, UsageError
 from journal.event import Draft, Event
@@ -114,7 +113,7 @@ def find_unfit(engine: "Engine", batch: Batch) -> UsageError | None:
 
 
 def _read(path: str) -> tuple[str, bytes]:
-    return (_STDIN, _read_stdin()) if path == "-" else (path, Path(path).read_bytes())
+    return (_STDIN, _read_stdin()) if path == "-" else (path, durable.read_given(path))
 
 
 def _read_stdin() -> bytes:

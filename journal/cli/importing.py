@@ -4,11 +4,11 @@ import contextlib
 import importlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast, get_args
 
 import typer
 
-from journal import config
+from journal import config, durable
 from journal.cli import finding, opening, output, parsing
 from journal.cli.options import AsJson, Folder, read_count, read_seq
 from journal.cli.progress import Bar
@@ -200,8 +200,12 @@ def export(
         stretch["after"] = read_seq(after or "0")
     with contextlib.ExitStack() as opened:
         engine = opened.enter_context(opening.for_reading(folder))
-        out: Any = opened.enter_context(open(target, "wb")) if target else output.Results()
+        out: Any = _open(target, opened) if target else output.Results()
         write(engine, out, **stretch)
+
+
+def _open(target: str, opened: contextlib.ExitStack) -> BinaryIO:
+    return opened.enter_context(open(durable.open_target(target), "wb"))
 
 
 def _find_writer(what: str, form: str) -> Any:

@@ -265,7 +265,14 @@ class _Log:
     def __init__(self, path: Path) -> None:
         # Before the log, which only grows: what was on disk then has to be there.
         with contextlib.closing(WitnessFile(path, write=False)) as witness:
-            known = witness.read()
+            known = None
+            try:
+                known = witness.read()
+            except OSError as error:
+                output.say(
+                    f"{witness.path}: {error.strerror}; whether the log's end is there, "
+                    "is not known"
+                )
         self._known_seq = 0 if known is None else known.synced_seq
         self._reader = Reader(path / FOLDER_NAME)
         self._fault: Corrupt | None = None

@@ -24,6 +24,7 @@ I5  The caller holds the append lock; the view lock is taken here, in that order
 """
 
 import os
+import shlex
 from pathlib import Path
 from typing import Any, Literal
 
@@ -37,7 +38,7 @@ from journal.engine.core import Core
 from journal.engine.lines import LineKeeper
 from journal.engine.viewing import Viewer
 from journal.errors import Corrupt, Drift, JournalError, UsageError
-from journal.event import ADOPTED, TAKEN_OVER, Draft, Event
+from journal.event import ADOPTED, TAKEN_OVER, Draft, Event, facts
 from journal.witness import ViewRecord, Voucher
 from projections import view as views
 from projections.patch import apply_patch, diff, equal
@@ -50,16 +51,16 @@ _TAKEN_OVER_BY = 100
 """A take-over is among the first events of a journal, or nowhere."""
 
 _ADVICE = (
-    "`journal adopt` records the difference as an event; `journal rebuild` puts the view back as "
-    "the log has it (the bytes are kept in quarantine)."
-)
-_REFUSED_ADVICE = (
-    "Mend the file by hand, then `journal adopt` records the difference; or `journal rebuild` puts "
+    "`journal adopt -d {at}` records the difference as an event; `journal rebuild -d {at}` puts "
     "the view back as the log has it (the bytes are kept in quarantine)."
 )
+_REFUSED_ADVICE = (
+    "Mend the file by hand, then `journal adopt -d {at}` records the difference; or `journal "
+    "rebuild -d {at}` puts the view back as the log has it (the bytes are kept in quarantine)."
+)
 _UNREADABLE_ADVICE = (
-    "Mend the file by hand and open again, or run `journal rebuild`, which puts it back as the log "
-    "has it (the bytes are kept in quarantine)."
+    "Mend the file by hand and open again, or run `journal rebuild -d {at}`, which puts it back as "
+    "the log has it (the bytes are kept in quarantine)."
 )
 
 
@@ -72,6 +73,10 @@ class DriftKeeper:
         self._appender = appender
         self._viewer = viewer
         self._lines = LineKeeper(core, appender, viewer)
+
+    def _say(self, advice: str) -> str:
+        """Return an advice whose commands name this journal, to be pasted from anywhere."""
+        return advice.format(at=shlex.quote(os.fspath(self._core.path)))
 
     # --- when to look ----------------------------------------------------------------------------
 
@@ -203,7 +208,9 @@ class DriftKeeper:
                 self._adopt(view, place, record, found, value)
                 return
         except UsageError as error:
-            raise Drift(error.message, path=place.path, advice=_REFUSED_ADVICE) from error
+            raise Drift(
+                error.message, path=place.path, advice=self._say(_REFUSED_ADVICE)
+            ) from error
         raise self._drift(place, record, value)
 
     def read(self, place: views.Place, found: views.Found) -> Any:
@@ -220,7 +227,7 @@ class DriftKeeper:
             raise Drift(
                 f"changed by somebody else, and not readable: {where}{error.why}",
                 path=place.path,
-                advice=_UNREADABLE_ADVICE,
+                advice=self._say(_UNREADABLE_ADVICE),
             ) from error
 
     def _may_be_ahead(self) -> bool:
@@ -228,19 +235,22 @@ class DriftKeeper:
         return not self._core.by_stat and self._core.config.durability != "always"
 
     def _drift(self, place: views.Place, record: ViewRecord, value: Any) -> Drift:
-        advice = _ADVICE
+        advice, refusal = _ADVICE, ""
         try:
             self._adoption(record, value)
         except UsageError as error:
-            advice = f"As it is it cannot be adopted: {error.message}. {_REFUSED_ADVICE}"
+            advice = _REFUSED_ADVICE
+            refusal = f"; as it is it cannot be adopted: {error.message}"
         changes = diff(self._core.fresh().state, value)
         first = changes[0] if changes else {"path": "", "op": "replace"}
         more = f", and {len(changes) - 1} more" if len(changes) > 1 else ""
         return Drift(
-            f"changed by somebody else: {first['op']} at {first['path'] or 'the root'!r}{more}",
+            f"changed by somebody else: {first['op']} at {first['path'] or 'the root'!r}{more}"
+            f"{refusal}",
             path=place.path,
             pointer=str(first["path"]),
-            advice=advice,
+            advice=self._say(advice),
+            adoptable=not refusal,
         )
 
     def _is_ours(self, record: ViewRecord, found: views.Found, value: Any) -> bool:
@@ -353,13 +363,24 @@ class DriftKeeper:
                 raise Drift(
                     f"{found.why}, so there is nothing to adopt",
                     path=place.path,
-                    advice="`journal rebuild` puts it back as the log has it.",
+                    advice=self._say("`journal rebuild -d {at}` puts it back as the log has it."),
                 )
             if found.status == "foreign":
                 value = self.read(place, found)
                 if not equal(core.fresh().state, value):
                     events.append(self._adopt(view, place, record, found, value))
         return events
+
+
+def is_adoptable(core: Core, state: Any, value: Any) -> bool:
+    """Say whether a value that somebody wrote into a view may become the state by `adopt`."""
+    try:
+        check_state(value, core.projection)
+        core.projection.check(codec.copy_value(value))
+        core.projection.check_adoption(state, value)
+    except JournalError:
+        return False
+    return True
 
 
 def _size(patch: list[Any]) -> int:
@@ -374,6 +395,6 @@ def _of_no_event(voucher: Voucher | None) -> Voucher | None:
 
 def _names(lines: bytes, digest: str) -> bool:
     return any(
-        event.type in (ADOPTED, TAKEN_OVER) and event.data.get("sha256") == digest
+        event.type in (ADOPTED, TAKEN_OVER) and facts(event).get("sha256") == digest
         for event in codec.decode_events(lines)
     )

@@ -17,9 +17,11 @@ import msgspec
 
 from journal import codec
 from journal.config import Config
-from journal.engine.appending import Appender, NewEvent, to_draft
+from journal.engine import arguments
+from journal.engine.appending import Appender
 from journal.engine.core import Core
 from journal.engine.drift import DriftKeeper
+from journal.engine.encoding import NewEvent, to_draft
 from journal.engine.looking import look_at_views
 from journal.engine.publishing import Publisher
 from journal.engine.rebuilding import Rebuilder
@@ -27,11 +29,12 @@ from journal.engine.reports import CheckpointInfo, Rebuilt, Status, Verified
 from journal.engine.snapshotting import Snapshotter
 from journal.engine.states import Live
 from journal.engine.time_travel import TimeTravel
-from journal.engine.verifying import Verifier
+from journal.engine.verifying.verifier import Verifier
 from journal.engine.viewing import Viewer
 from journal.errors import Corrupt, JournalError, UsageError
 from journal.event import CHECKPOINT, FORMAT, PRUNED, RESTORED, Draft, Event
 from journal.log.history import Head
+from journal.log.lines import Encoded
 from journal.recovery import Damage, corrupt
 from projections.patch import diff
 from projections.projection import Projection, event_type
@@ -114,6 +117,7 @@ class Engine(TimeTravel):
 
     def replay(self, progress: Progress | None = None) -> Any:
         """Fold the whole log from nothing and return the state; reads no snapshot and no view."""
+        arguments.check(progress=progress)
         core = self._core
         core.check_usable()
         live = core.states.initial()
@@ -127,6 +131,9 @@ class Engine(TimeTravel):
         `types`: only events of these; parts of the log that hold none are not decoded.
         Every good event is yielded; where some are damaged, `Corrupt` is raised at the end.
         """
+        arguments.check_iterable("types", types, "a list of texts")
+        types = [*types]
+        arguments.check(after=after, upto=upto, types=types)
         self._core.check_usable()
         history = self._core.history
         last = history.tail.seq if upto is None else min(upto, history.tail.seq)
@@ -158,16 +165,21 @@ class Engine(TimeTravel):
 
     def head(self, seq: int | None = None) -> Head:
         """Return the end of history, or what it was at `seq`; see `Head`."""
+        arguments.check(seq=seq)
         self._core.check_usable()
         wanted = self.seq if seq is None else seq
         if not 1 <= wanted <= self.seq:
-            raise UsageError(f"there is no event {wanted}: history is from 1 to {self.seq}")
+            raise UsageError(
+                f"there is no event {codec.show(wanted)}: history is from 1 to {self.seq}"
+            )
         return self._core.history.head(wanted)
 
     def verify(
         self, anchors: Iterable[tuple[int, str]] = (), progress: Progress | None = None
     ) -> Verified:
         """Check everything; changes nothing. `anchors` are pairs (seq, sha256) noted earlier."""
+        anchors = list(anchors) if isinstance(anchors, Iterator) else anchors
+        arguments.check(anchors=anchors, progress=progress)
         self._core.check_usable()
         return Verifier(self._core, self.viewer, anchors).run(progress)
 
@@ -190,15 +202,18 @@ class Engine(TimeTravel):
         `expected_seq` may have changed the state. Raises `UsageError` for an event that does not
         fit, `Locked`, and `OSError` where it cannot be written.
         """
+        encoder = self.appender.encoder
         if isinstance(event, str):
-            draft = Draft(type=event, data=data, actor=actor, id=id, cause=cause)
+            new = encoder.encode(event, data, actor, id, cause)
         elif isinstance(event, Draft):
             draft = to_draft(event, actor)
             draft = msgspec.structs.replace(draft, id=id or draft.id, cause=cause or draft.cause)
+            new = encoder.encode_draft(draft)
+        elif not isinstance(event, msgspec.Struct):
+            raise arguments.refusal("event", event, "the type of an event, or a typed event,")
         else:
-            kind = event_type(type(event))
-            draft = Draft(type=kind, data=event, actor=actor, id=id, cause=cause)
-        return self._append([draft], expected_seq)[0]
+            new = encoder.encode(event_type(event.__class__), event, actor, id, cause)
+        return self._append([new], expected_seq)[0]
 
     def append_batch(
         self,
@@ -208,16 +223,28 @@ class Engine(TimeTravel):
         expected_seq: int | None = None,
     ) -> list[Event]:
         """Append several events as one, all or nothing; return them as recorded."""
-        return self._append([to_draft(event, actor) for event in events], expected_seq)
+        arguments.check_iterable("events", events, "a list of events")
+        arguments.check(actor=actor, expected_seq=expected_seq)
+        return self._append(self.appender.encoder.encode_all(events, actor), expected_seq)
 
-    def _append(self, drafts: Sequence[Draft], expected_seq: int | None) -> list[Event]:
-        if not drafts:
+    def _append(self, new: Sequence[Encoded], expected_seq: int | None) -> list[Event]:
+        if expected_seq is not None and not arguments.is_seq(expected_seq):
+            arguments.check(expected_seq=expected_seq)
+        if not new:
             return []
-        with self._core.appending():
-            self.appender.catch_up()
-            self.drift.in_run()
-            events = self.appender.add(drafts, expected_seq)
-            seq = self.seq
+        hold = self._core.append_hold
+        try:
+            try:
+                hold.take()
+                self.appender.catch_up()
+                self.drift.in_run()
+                events = self.appender.add_new(new, expected_seq)
+                seq = self._core.history.tail.seq
+            finally:
+                hold.free()
+        except BaseException:
+            hold.free()
+            raise
         self.publisher.commit(seq)
         return events
 
@@ -238,6 +265,7 @@ class Engine(TimeTravel):
         through, and nothing is written. `id` is the key of its first event: seen before, the
         events of that append are returned and the command does not run.
         """
+        arguments.check(command=command, actor=actor, id=id, expected_seq=expected_seq)
         with self._core.appending():
             self.appender.catch_up()
             self.drift.in_run()
@@ -246,7 +274,10 @@ class Engine(TimeTravel):
             else:
                 self.appender.expect(expected_seq)
                 found = command(self._core.fresh().state, *args, **kwargs)
-                drafts = [to_draft(event, actor) for event in found or ()]
+                if found is None:
+                    found = ()
+                arguments.check_iterable("what the command returns", found, "a list of events")
+                drafts = [to_draft(event, actor) for event in found]
                 if drafts and id:
                     drafts[0] = msgspec.structs.replace(drafts[0], id=id)
                 events = self.appender.add(drafts) if drafts else []
@@ -272,6 +303,7 @@ class Engine(TimeTravel):
         `at` as `seq_of` takes it. Raises `UsageError` where there is no such place, or where the
         state of then breaks a rule of today.
         """
+        arguments.check(reason=reason)
         seq = self.seq_of(at)
         wanted = self.state_at(seq)
         with self._core.appending():
@@ -287,6 +319,10 @@ class Engine(TimeTravel):
 
         Engine events that carry state may be among them. Raises as `append_batch` does.
         """
+        arguments.check_iterable("drafts", drafts, "a list of drafts")
+        arguments.check_each("drafts", drafts, Draft)
+        if not drafts:
+            return []
         with self._core.appending():
             self.appender.catch_up()
             events = self.appender.add_history(drafts)
@@ -300,6 +336,7 @@ class Engine(TimeTravel):
 
     def prune(self, files: Sequence[str], *, reason: str = "") -> Event:
         """Delete asked-for checkpoints by file name; recorded first, so they stay away."""
+        arguments.check(files=files, reason=reason)
         known = {entry.name for entry in self._core.store.list()}
         for name in files:
             if name not in known:
@@ -322,6 +359,7 @@ class Engine(TimeTravel):
         is recorded, a file that cannot be written is said, and told as `problem` of what is
         returned: `rebuild` writes it.
         """
+        arguments.check(type=type, trigger=trigger)
         snapshot.check_type(type, asked_for=True)
         with self._core.appending():
             self.appender.catch_up()
@@ -389,6 +427,7 @@ class Engine(TimeTravel):
 
         What is replaced is kept in quarantine. Reads no snapshot.
         """
+        arguments.check(progress=progress)
         with self._core.appending():
             self.appender.catch_up()
             self._core.log.sync(self.seq)

@@ -8,6 +8,7 @@ I3  It takes no lock and changes nothing.
 """
 
 import contextlib
+import os
 
 import msgspec
 
@@ -32,6 +33,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     record: ViewRecord | None = None
     voucher: Voucher | None = None
     problem: str = ""
+    file: str
 
 
 class Evidence(msgspec.Struct, frozen=True):
@@ -51,21 +53,26 @@ def gather(core: Core) -> Evidence:
 
 
 def _see(core: Core, view: View) -> Seen:
+    # What a system calls it, which is not what the projection does.
+    file = os.path.basename(core.config.views.files.get(view.name, view.file))
     try:
         place = views.place_of(core.path, view, core.config.views)
         for _ in range(_TRIES):
             witness = core.read_witness()
             record = witness.views.get(view.name)
             data, _ = views.read(place)
-            seen = Seen(view=view, data=data, record=record, voucher=_vouching(view, data, record))
+            voucher = _vouching(view, data, record)
+            seen = Seen(view=view, file=file, data=data, record=record, voucher=voucher)
             if seen.voucher is not None or core.read_witness() == witness:
                 return seen
-        return Seen(view=view, problem=f"{view.file} is replaced too often to be looked at")
+        why = f"{file} is replaced too often to be looked at"
     except FileNotFoundError:
-        return Seen(view=view, problem=f"{view.file} is missing; `journal rebuild` writes it again")
+        why = f"{file} is missing; `journal rebuild` writes it again"
+    except IsADirectoryError:
+        why = f"{file} is a folder; move it away"
     except (OSError, JournalError) as error:
         why = error.message if isinstance(error, JournalError) else str(error)
-        return Seen(view=view, problem=why)
+    return Seen(view=view, file=file, problem=why)
 
 
 def _vouching(view: View, data: bytes, record: ViewRecord | None) -> Voucher | None:

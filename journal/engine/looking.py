@@ -9,10 +9,11 @@ I1  It looks only: nothing is locked, written or said.
 """
 
 import contextlib
+import os
 from typing import Any
 
 from journal.engine.core import Core
-from journal.engine.drift import DriftKeeper
+from journal.engine.drift import DriftKeeper, is_adoptable
 from journal.engine.reports import ViewStatus
 from journal.engine.viewing import Viewer
 from journal.errors import Corrupt, Drift, JournalError, ProjectionError
@@ -22,6 +23,7 @@ from projections.projection import DocumentView, LinesView, View
 
 _REBUILD = "`journal rebuild` puts it back as the log has it"
 _ADOPT = f"`journal adopt` records the difference as an event; {_REBUILD}"
+_MEND = f"as it is it cannot be adopted: mend it by hand, or {_REBUILD}"
 _FOLDER = "Move it away: the view is written in its place at the next opening."
 _REFORMATTED = "the next append writes it anew, and these bytes are kept in quarantine/"
 
@@ -33,17 +35,17 @@ def look_at_views(core: Core, viewer: Viewer, drift: DriftKeeper) -> list[ViewSt
         state, known = core.fresh().state, True
     found: list[ViewStatus] = []
     for view in core.projection.views:
-        path = core.path / core.config.views.files.get(view.name, view.file)
+        path = os.path.normpath(core.path / core.config.views.files.get(view.name, view.file))
         try:
             found.append(_look(core, viewer, drift, view, state, known=known))
         except IsADirectoryError:
-            found.append(_unreadable(view, str(path), "it is a folder", _FOLDER))
+            found.append(_unreadable(view, path, "it is a folder", _FOLDER))
         except Drift as error:
-            found.append(_unreadable(view, str(path), error.why, error.advice))
+            found.append(_unreadable(view, path, error.why, error.advice))
         except JournalError as error:
-            found.append(_unreadable(view, str(path), error.message, error.advice))
+            found.append(_unreadable(view, path, error.message, error.advice))
         except OSError as error:
-            found.append(_unreadable(view, str(path), error.strerror or str(error)))
+            found.append(_unreadable(view, path, error.strerror or str(error)))
     return found
 
 
@@ -72,18 +74,24 @@ def _look(
         why, advice = seen.why, _ADOPT
         if isinstance(view, DocumentView) and known:
             with contextlib.suppress(ProjectionError):
-                status, why, advice = _compare(viewer, drift, place, seen, state)
+                status, why, advice = _compare(core, viewer, drift, (place, seen), state)
     return ViewStatus(
         name=view.name, path=str(place.path), status=status, seq=seq, why=why, advice=advice
     )
 
 
 def _compare(
-    viewer: Viewer, drift: DriftKeeper, place: views.Place, seen: views.Found, state: Any
+    core: Core,
+    viewer: Viewer,
+    drift: DriftKeeper,
+    looked: tuple[views.Place, views.Found],
+    state: Any,
 ) -> tuple[str, str, str]:
     """Tell bytes that nobody vouches for from the log's; raises `Drift` where they do not read."""
+    place, seen = looked
     if viewer.render(state).get(place.name) == seen.data:
         return "healthy", "", ""
-    if equal(drift.read(place, seen), state):
+    value = drift.read(place, seen)
+    if equal(value, state):
         return "reformatted", "it has the log's data in other bytes", _REFORMATTED
-    return "changed", seen.why, _ADOPT
+    return "changed", seen.why, _ADOPT if is_adoptable(core, state, value) else _MEND

@@ -8,6 +8,7 @@ I3  Opening read-only locks, repairs and writes nothing, and works with no byte 
 """
 
 import contextlib
+import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -18,10 +19,11 @@ import msgspec
 from journal import codec, durable
 from journal import config as configs
 from journal.config import Config, Durability, ViewsConfig
-from journal.engine.appending import NewEvent, encode, to_draft
+from journal.engine import arguments
 from journal.engine.checks import check_state
 from journal.engine.core import LOG_FOLDER, Core
 from journal.engine.drift import OnDrift
+from journal.engine.encoding import NewEvent, encode, to_draft
 from journal.engine.engine import Engine
 from journal.engine.repairing import refuse_unfinished
 from journal.engine.states import Live
@@ -36,10 +38,12 @@ from journal.event import (
     parse_time,
     time_to_ms,
 )
+from journal.log import lines as log_lines
 from journal.log import writer as logs
 from journal.log.history import list_segments
+from journal.log.lines import Encoded
 from journal.log.reader import Reader
-from journal.log.writer import Encoded
+from journal.witness import Witness
 from projections import catalog
 from projections import view as views
 from projections.projection import DocumentView, Projection
@@ -101,20 +105,29 @@ def init_journal(
     come in that write, too, so that nobody ever sees a journal without them. Raises `UsageError`
     where a journal is there already.
     """
+    arguments.check(path=path, projection=projection, views_every_ms=views_every_ms, began=time)
+    arguments.check(view_files=view_files, clock=clock, lock_timeout_s=lock_timeout_s)
+    arguments.check(on_message=on_message)
+    arguments.check_iterable("events", events, "a list of events")
+    if take_over is not None and not isinstance(take_over, TakeOver):
+        raise arguments.refusal("take_over", take_over, "a TakeOver")
+    events = [*events]
     folder = Path(path)
     found = catalog.find(projection) if isinstance(projection, str) else projection
     name = projection if isinstance(projection, str) else projection.name
-    if (folder / configs.FILE_NAME).exists():
+    if os.path.lexists(folder / configs.FILE_NAME):
         raise UsageError(
             f"{folder}: there is a journal here already",
             advice="Open it; `journal status` says what is in it.",
         )
-    began = parse_time(time) if time else format_time(clock())
+    began = format_time(clock()) if time is None else parse_time(time)
     files = view_files or {}
-    _check_options(found, durability=durability, every_ms=views_every_ms, files=files)
+    _check_options(
+        found, durability=durability, every_ms=views_every_ms, files=files, folder=folder
+    )
     durable.make_folder(folder)
     with contextlib.closing(durable.FolderLock(folder)) as lock, lock.held(lock_timeout_s):
-        if (folder / configs.FILE_NAME).exists():
+        if os.path.lexists(folder / configs.FILE_NAME):
             raise UsageError(f"{folder}: another process made a journal here just now")
         settings = Config(
             id=_make_log(folder, name, began, found, take_over, events),
@@ -139,11 +152,12 @@ def _check_options(
     durability: object,
     every_ms: object = 0,
     files: Mapping[str, str] | None = None,
+    folder: Path = Path(),
 ) -> None:
     """Raise `UsageError` for options that a journal could not be opened with."""
-    if durability not in configs.DURABILITIES:
+    if not isinstance(durability, str) or durability not in configs.DURABILITIES:
         raise UsageError(
-            f"{durability!r} is not a durability",
+            f"{codec.show(durability)} is not a durability",
             key="durability",
             advice=f"Use one of {', '.join(configs.DURABILITIES)}.",
         )
@@ -157,7 +171,7 @@ def _check_options(
                 key="view_files",
                 advice=f"Its views: {', '.join(known)}.",
             )
-        if why := configs.misplaced(file):
+        if why := configs.misplaced(file, folder):
             raise UsageError(f"view {name!r}: {why}", key="view_files")
 
 
@@ -171,6 +185,7 @@ def _make_log(  # noqa: PLR0917 - one caller
 ) -> str:
     """Make the log, or take the one that an `init` which was cut off made; return the id."""
     log_folder = folder / LOG_FOLDER
+    durable.refuse_link(log_folder)
     if log_folder.is_dir() and any(log_folder.iterdir()):
         durable.remove_leftovers(log_folder)
     if log_folder.is_dir() and any(log_folder.iterdir()):
@@ -180,7 +195,7 @@ def _make_log(  # noqa: PLR0917 - one caller
     journal_id = secrets.token_hex(16)
     further = [] if take_over is None else take_over.encode(projection)
     further += _encode_all(events, projection)
-    lines = logs.first_lines(_created(name, journal_id), further, time=time)
+    lines = log_lines.first_lines(_created(name, journal_id), further, time=time)
     if further:
         state = projection.apply_new(projection.initial(), projection.decode_new(lines))
         check_state(state, projection)
@@ -222,6 +237,10 @@ def open_journal(
     Raises `JournalError` where there is no journal, `Locked`, `Corrupt`, `UnsupportedFormat`,
     `Drift`; for reading only the damage that is in the way.
     """
+    arguments.check(path=path, read_only=read_only, on_drift=on_drift, on_message=on_message)
+    arguments.check(lock_timeout_s=lock_timeout_s, clock=clock)
+    if projection is not None and not isinstance(projection, Projection):
+        raise arguments.refusal("projection", projection, "a Projection")
     folder = Path(path)
     settings = configs.read(folder)
     found = projection or catalog.find(settings.projection)
@@ -283,9 +302,10 @@ def _open_reading(core: Core) -> None:
     # Before the log, which only grows: what was on disk then has to be there.
     witness = core.read_witness()
     core.boot = witness.boot
-    core.known_seq = max(witness.synced_seq, core.newest_snapshot_seq())
+    newest = core.newest_snapshot_seq()
+    core.known_seq = max(witness.synced_seq, newest)
     try:
-        live = _vouched_state(core)
+        live = _vouched_state(core, witness, newest)
         core.reader.seek(live.seq)
         if core.reader.tail.seq != live.seq:
             live = core.states.initial()
@@ -305,14 +325,13 @@ def _open_reading(core: Core) -> None:
     _say_if_id_differs(core)
 
 
-def _vouched_state(core: Core) -> Live:
+def _vouched_state(core: Core, witness: Witness, newest: int) -> Live:
     """Return the state in a view that the witness vouches for, or the newest snapshot's."""
-    newest = core.newest_snapshot_seq()
     for view in core.projection.views:
         if not isinstance(view, DocumentView) or not view.holds_state:
             continue
         with contextlib.suppress(OSError, JournalError, ValueError):
-            record = core.read_witness().views.get(view.name)
+            record = witness.views.get(view.name)
             place = views.place_of(core.path, view, core.config.views)
             found = views.read_vouched(place, record, core.projection.revision)
             if found is not None and found[1].seq >= newest:
@@ -335,7 +354,8 @@ def _open_writing(engine: Engine, core: Core, on_drift: OnDrift) -> None:
         synced = None if record is None else record.synced
         core.boot = "" if record is None else record.boot
         before = len(list_segments(core.path / LOG_FOLDER))  # now, for others may have rotated
-        notes = core.log.recover(synced, snapshot_seq=core.newest_snapshot_seq())
+        newest = core.newest_snapshot_seq()
+        notes = core.log.recover(synced, snapshot_seq=newest)
         if len(core.history.names) > before:
             core.say(
                 f"{core.history.names[-2]} may not be written by anybody, as a closed segment: a "
@@ -347,7 +367,7 @@ def _open_writing(engine: Engine, core: Core, on_drift: OnDrift) -> None:
             notes = [_created_note(core)]
         _say_if_id_differs(core)
         _say_if_clock_is_behind(core)
-        core.live = _live_at_tail(core)
+        core.live = _live_at_tail(core, record or Witness(), newest)
         engine.viewer.lines_start(tail.seq)
         engine.snapshotter.note_newest()
         for note in notes:
@@ -398,9 +418,9 @@ def _say_if_clock_is_behind(core: Core) -> None:
         )
 
 
-def _live_at_tail(core: Core) -> Live:
+def _live_at_tail(core: Core, witness: Witness, newest: int) -> Live:
     tail = core.history.tail
-    live = _vouched_state(core)
+    live = _vouched_state(core, witness, newest)
     if live.seq > tail.seq:
         live = core.states.base(tail.seq)
     live = core.states.fold(core.history, live, tail.seq)

@@ -17,7 +17,7 @@ from journal.engine.reports import Rebuilt
 from journal.engine.snapshotting import Snapshotter
 from journal.engine.states import Live
 from journal.engine.viewing import Viewer
-from journal.event import CHECKPOINT, PRUNED, format_time
+from journal.event import format_time
 from journal.witness import ViewRecord, Witness
 from projections import view as views
 from projections.projection import LinesView
@@ -71,12 +71,15 @@ class Rebuilder:
             if b'"journal.checkpoint"' not in block.data and b'"journal.pruned"' not in block.data:
                 continue
             for event in codec.decode_events(block.data):
-                if event.type == CHECKPOINT:
-                    data = event.data
-                    asked[data["file"]] = (data["seq"], data["type"], data["trigger"])
-                elif event.type == PRUNED:
-                    for name in event.data["files"]:
-                        asked.pop(name, None)
+                match event.type, event.data:
+                    case (
+                        "journal.checkpoint",
+                        {"file": str(name), "seq": int(seq), "type": str(), "trigger": str()},
+                    ):
+                        asked[name] = (seq, event.data["type"], event.data["trigger"])
+                    case "journal.pruned", {"files": list(names)}:
+                        for name in names:
+                            asked.pop(str(name), None)
         due: dict[int, list[tuple[str, str]]] = {}
         for seq, kind, trigger in asked.values():
             due.setdefault(seq, []).append((kind, trigger))

@@ -29,10 +29,10 @@ from journal.engine.core import LOG_FOLDER, QUARANTINE_FOLDER, Core
 from journal.engine.states import Live, States
 from journal.engine.viewing import Viewer
 from journal.errors import Corrupt, UsageError
-from journal.event import CREATED, FORMAT, LOST, REPAIRED, ROTATED, Event, now_ms
+from journal.event import CREATED, FORMAT, LOST, REPAIRED, ROTATED, Event, facts, now_ms
 from journal.log.history import History
 from journal.recovery import Damage
-from journal.segment import Block, Position, Segment, list_names, name_of
+from journal.segment import Block, Position, Segment, is_name, list_names, lost_upto, name_of
 from projections import catalog
 from projections import view as views
 from projections.projection import DocumentView, Projection
@@ -98,7 +98,7 @@ def repair(
     Raises `UsageError` without it, with nothing changed; `Locked`; `OSError`.
     """
     work = _Repair(Path(path), state=state, skip_lost=skip_lost, say=on_message)
-    durable.make_folder(work.log)  # it may be gone with all that was in it
+    durable.make_folder(work.log, own=True)  # it may be gone with all that was in it
     with (
         contextlib.closing(durable.FolderLock(work.log)) as lock,
         lock.held(lock_timeout_s),
@@ -185,9 +185,9 @@ class _Repair:
         named = []
         for name in names:
             with Segment(self.log / name) as segment, contextlib.suppress(Corrupt):
-                previous = segment.header().data.get("previous")
-                if isinstance(previous, dict):
-                    named.append(str(previous["segment"]))
+                previous = facts(segment.header()).get("previous")
+                if isinstance(previous, dict) and is_name(found := str(previous.get("segment"))):
+                    named.append(found)
         return named
 
     def _source(self, name: str) -> Path:
@@ -309,7 +309,7 @@ class _Repair:
         if self._given is not msgspec.UNSET:
             check_state(self._given, self._projection)
             self._projection.check(self._given)
-        durable.make_folder(self._quarantine)
+        durable.make_folder(self._quarantine, own=True)
         note = {made.repair.segment: made.repair.quarantine for made in self._made}
         durable.write_file(self._quarantine / NOTE_NAME, codec.encode_value(note) + b"\n")
         for made in self._made:
@@ -430,8 +430,7 @@ class _Builder:
         self._add(line[: -codec.SUFFIX_BYTES])
         self.kept += 1
         self.time = event.time
-        upto = event.data.get("upto") if event.type == LOST else None
-        self.seq = upto if isinstance(upto, int) else event.seq
+        self.seq = lost_upto(event) if event.type == LOST else event.seq
 
     def lose_upto(self, seq: int) -> None:
         """Write down that the events up to `seq` are lost; a first line is made again."""

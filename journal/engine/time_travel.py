@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from journal import codec
+from journal.engine import arguments
 from journal.engine.core import Core
 from journal.errors import UsageError
 from journal.event import parse_time
@@ -46,17 +48,20 @@ class TimeTravel:
 
         Raises `UsageError` for a seq that is not there, `Corrupt` where events are lost.
         """
+        arguments.check(at=at)
         self._core.check_usable()
         seq = self.seq_at(at) if isinstance(at, str) else at
-        if isinstance(seq, bool) or not 0 <= seq <= self.seq:
+        if not 0 <= seq <= self.seq:
             raise UsageError(
-                f"there is no event {seq}: history is from 1 to {self.seq} (0 is before the first)",
+                f"there is no event {codec.show(seq)}: history is from 1 to {self.seq} "
+                "(0 is before the first)",
                 key="at",
             )
         return self._core.states.at(self._core.history, seq).state
 
     def seq_at(self, time: str) -> int:
         """Return the last seq whose time is at most `time`, 0 if there is none."""
+        arguments.check(time=time)
         self._core.check_usable()
         return self._core.history.find_time(parse_time(time))
 
@@ -64,6 +69,7 @@ class TimeTravel:
         """Return the seq that a place names (I2); raises `UsageError` for what names none."""
         from journal.engine.travel.places import find_seq
 
+        arguments.check(place=place)
         self._core.check_usable()
         return find_seq(self._core, place)
 
@@ -79,6 +85,7 @@ class TimeTravel:
         """
         from journal.engine.travel.comparing import diff_states
 
+        arguments.check(a=a, b=b, pointer=pointer)
         return diff_states(self.state_at(self.seq_of(a)), self.state_at(self.seq_of(b)), pointer)
 
     def blame(self, pointer: str, *, after: int = 0, upto: int | None = None) -> "Iterator[Change]":
@@ -90,6 +97,7 @@ class TimeTravel:
         """
         from journal.engine.travel.blaming import blame
 
+        arguments.check(pointer=pointer, after=after, upto=upto)
         self._core.check_usable()
         return blame(self._core, pointer, after=after, upto=self._upto(upto))
 
@@ -99,6 +107,7 @@ class TimeTravel:
         """Return every value `depth` levels below `pointer`, with its last change."""
         from journal.engine.travel.blaming import blame_all
 
+        arguments.check(pointer=pointer, depth=depth, upto=upto)
         self._core.check_usable()
         return blame_all(self._core, pointer, depth=depth, upto=self._upto(upto))
 
@@ -109,6 +118,7 @@ class TimeTravel:
         """
         from journal.engine.travel.watching import Watch
 
+        arguments.check(after=after, watched=pointer, count=count)
         self._core.check_usable()
         return Watch(self._core, after, pointer=pointer, count=count)
 
@@ -116,6 +126,7 @@ class TimeTravel:
         """Return what goes through history event by event, forwards and backwards."""
         from journal.engine.travel.stepping import Stepper
 
+        arguments.check(pointer=pointer)
         self._core.check_usable()
         return Stepper(self._core, pointer)
 
@@ -137,6 +148,8 @@ class TimeTravel:
         """
         from journal.engine.travel.bisecting import bisect
 
+        arguments.check(predicate=predicate, after=after, upto=upto, monotone=monotone)
+        arguments.check(progress=progress)
         self._core.check_usable()
         return bisect(
             self._core,
@@ -151,6 +164,9 @@ class TimeTravel:
         """Fold the whole history with `other` too; return where the two first differ, and how."""
         from journal.engine.travel.comparing import compare
 
+        arguments.check(progress=progress)
+        if not isinstance(other, Projection):
+            raise arguments.refusal("other", other, "a Projection")
         self._core.check_usable()
         return compare(self._core, other, progress)
 
@@ -169,8 +185,14 @@ class TimeTravel:
         shared where the file system can link. Raises `UsageError` where something is at
         `destination`, or where the changed history cannot be.
         """
-        from journal.engine.travel.forking import fork
+        from journal.engine.travel.forking import Drop, Edit, Insert, fork
 
+        arguments.check(destination=destination, at_or_end=at, progress=progress)
+        arguments.check_iterable("changes", changes, "a list of Drop, Edit and Insert")
+        changes = [*changes]
+        arguments.check_each("changes", changes, Drop, Edit, Insert)
+        for change in changes:
+            arguments.check(**{"seq of a change": change.seq})
         self._core.check_usable()
         seq = self.seq if at is None else self.seq_of(at)
         return fork(self._core, destination, at=seq, changes=changes, progress=progress)

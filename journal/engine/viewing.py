@@ -53,7 +53,7 @@ class Viewer:
         # lock, which comes after the mutex: so what is pending has a lock of its own.
         self._pending_mutex = threading.Lock()
         self._pending: dict[str, list[Line]] = {view.name: [] for view in self.line_views}
-        self._pending_after = -1
+        self._pending_after = self._pending_upto = -1
         self._unwritten: dict[str, str] = {}
         self.snapshot_seq = 0
 
@@ -76,7 +76,8 @@ class Viewer:
             self.keep(live.seq, documents)
         with self._pending_mutex:
             lines = {name: list(found) for name, found in self._pending.items()}
-            return Content(live.seq, documents, lines, self._pending_after, dict(live.unknown))
+            after = self._pending_after if self._pending_upto == live.seq else live.seq
+        return Content(live.seq, documents, lines, after, dict(live.unknown))
 
     def lines_of(self, state: Any, event: Event) -> Iterator[tuple[str, Line]]:
         """Yield the lines that an event makes, by view; `state` is the one right after it."""
@@ -85,15 +86,24 @@ class Viewer:
             if line is not None:
                 yield view.name, (event.seq, line)
 
-    def keep_lines(self, found: list[tuple[str, Line]]) -> None:
-        """Keep lines of new events until they are written."""
+    def keep_lines(self, found: list[tuple[str, Line]], after: int, upto: int) -> None:
+        """Keep the lines of the events after `after`, up to and with `upto`, to be written.
+
+        Where they do not go on from those kept before (Ctrl-C came in between), the ones before
+        are folded from the log when they are needed.
+        """
         with self._pending_mutex:
+            goes_on, self._pending_upto = after == self._pending_upto, -1
+            if not goes_on:
+                self._pending = {view.name: [] for view in self.line_views}
+                self._pending_after = after
             for name, line in found:
                 self._pending[name].append(line)
+            self._pending_upto = upto
 
     def lines_start(self, seq: int) -> None:
         """Say that lines are kept from the events after `seq` on."""
-        self._pending_after = seq
+        self._pending_after = self._pending_upto = seq
 
     def fold_block(self, live: Live, block: Block) -> list[tuple[str, Line]]:
         """Fold a block one event at a time; return the lines it makes."""
@@ -119,12 +129,24 @@ class Viewer:
 
     # --- writing ---------------------------------------------------------------------------------
 
-    def note_synced(self) -> None:
-        """Write the witness, where what is synced went on."""
-        with self._core.viewing():
-            witness = self._core.read_witness()
-            if self._core.log.synced.seq > witness.synced_seq:
-                self.write_witness(witness, witness.views)
+    def note_synced(self, *, wait: bool = True) -> None:
+        """Write the witness, where what is synced went on.
+
+        Without `wait` it is left as it is where another thread or process is at it: an older one
+        is safe, and the next append, `flush` or `close` writes it.
+        """
+        hold = self._core.view_hold
+        try:
+            try:
+                if hold.take(wait=wait):
+                    witness = self._core.read_witness()
+                    if self._core.log.synced.seq > witness.synced_seq:
+                        self.write_witness(witness, witness.views)
+            finally:
+                hold.free()
+        except BaseException:
+            hold.free()
+            raise
 
     def write_witness(
         self, witness: Witness, records: dict[str, ViewRecord], *, synced: bool = False
@@ -286,6 +308,10 @@ class Viewer:
             stretch = found.data if voucher is None else found.extra
             ended = voucher is None or not self._core.by_stat
             sifted = views.sift(view, stretch, due, ended=ended)
+            if sifted.tail and any(line.startswith(sifted.tail) for _, line in sifted.missing):
+                # A kill cut off a line of ours. Lines put behind it would make it a damaged one,
+                # for every reader to find until the next look.
+                sifted = msgspec.structs.replace(sifted, bad=[*sifted.bad, sifted.tail], tail=b"")
             if sifted.bad:
                 self._leave_bad_lines(place, view, found, sifted)
                 ours, foreign = _good_lines(found, sifted, due)
@@ -366,13 +392,16 @@ class Viewer:
         count = len(sifted.bad)
         core.say(
             f"{place.path}: {count} {'line is' if count == 1 else 'lines are'} damaged and kept as "
-            f"{kept}; the others stay"
+            f"{kept}; "
+            + ("it is written again from the log" if nothing_good else "the others stay")
         )
 
     def _forget_lines(self, name: str, seq: int) -> None:
         with self._pending_mutex:
-            self._pending[name] = [line for line in self._pending[name] if line[0] > seq]
+            # First: after Ctrl-C in between, lines are kept that nobody asks for; the other way
+            # round some would be missing that are.
             self._pending_after = max(self._pending_after, seq)
+            self._pending[name] = [line for line in self._pending[name] if line[0] > seq]
 
 
 def _good_lines(found: views.Found, sifted: views.Sifted, due: list[Line]) -> tuple[bytes, bytes]:

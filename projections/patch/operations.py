@@ -11,6 +11,9 @@ Invariants
       and is not used again. `copy` always copies.
   I3  No result is deeper than `MAX_DEPTH`. The cost of an operation depends on its pointers and
       on the value it carries or copies, never on the state.
+  I4  `copy` alone can make much of little (n copies of the root, each into itself: 2^n times the
+      state). What a patch copies is weighed before it is copied, and the result is looked at
+      each time that the weight has doubled: neither goes far beyond the largest state.
 
 Two decisions differ from the letter of RFC 6902: `test` compares strictly (1 is not 1.0), and the
 root cannot be removed, since a state is always a JSON value.
@@ -20,6 +23,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from journal.codec import MAX_STATE_BYTES
 from journal.errors import UsageError
 from projections.patch.pointer import (
     follow,
@@ -33,6 +37,7 @@ from projections.patch.pointer import (
 from projections.patch.value import MAX_DEPTH, Json, copy, depth, equal
 
 _SHOWN = 60
+_FIRST_LOOK = 64 << 10
 
 
 def apply_patch(
@@ -53,9 +58,12 @@ def apply_patch(
             f"a patch is a list of operations, not {kind_of(operations)}",
             advice='Write it as in [{"op": "replace", "path": "/phase", "value": "plan"}].',
         )
+    copied = _Copied()
     for index, operation in enumerate(operations):
         try:
-            value = _apply(value, operation, take)
+            value = _apply(value, operation, take, copied)
+            if copied.weight >= copied.due:
+                copied.look_at(value)
         except UsageError as error:
             raise UsageError(
                 f"{name}[{index}]{_label(operation)}: {error.message}",
@@ -84,7 +92,51 @@ def remove_value(value: Any, pointer: str) -> Any:
     return value
 
 
-def _apply(root: Json, operation: Mapping[str, Any], take: bool) -> Any:
+class _Copied:
+    """What the copies of one patch weigh (I4), in characters and values of JSON."""
+
+    def __init__(self) -> None:
+        self.weight = 0
+        self.due = _FIRST_LOOK
+
+    def add(self, found: Json) -> None:
+        """Take in what is about to be copied."""
+        self.weight += _weigh(found, MAX_STATE_BYTES - self.weight)
+        if self.weight > MAX_STATE_BYTES:
+            raise _too_large()
+
+    def look_at(self, value: Json) -> None:
+        """Raise `UsageError` where the result has become larger than any state."""
+        self.due = self.weight * 2
+        if _weigh(value, MAX_STATE_BYTES) > MAX_STATE_BYTES:
+            raise _too_large()
+
+
+def _weigh(value: Json, limit: int) -> int:
+    """Return at most the bytes that a value has as JSON; it stops when it is over `limit`."""
+    weight = 0
+    waiting = [value]
+    while waiting and weight <= limit:
+        item = waiting.pop()
+        weight += 1
+        if isinstance(item, str):
+            weight += len(item)
+        elif isinstance(item, dict):
+            weight += sum(map(len, item))
+            waiting.extend(item.values())
+        elif isinstance(item, list):
+            waiting.extend(item)
+    return weight
+
+
+def _too_large() -> UsageError:
+    return UsageError(
+        f"its copies would make more than {MAX_STATE_BYTES:,} bytes, and no state is larger",
+        advice="Refer to a value by its place instead of copying it.",
+    )
+
+
+def _apply(root: Json, operation: Mapping[str, Any], take: bool, copied: _Copied) -> Any:
     if not isinstance(operation, dict):
         raise UsageError(
             f"an operation is an object, not {kind_of(operation)}",
@@ -104,6 +156,7 @@ def _apply(root: Json, operation: Mapping[str, Any], take: bool) -> Any:
             return _move(root, parse(_member(operation, "from")), tokens)
         case "copy":
             found = follow(root, parse(_member(operation, "from")))
+            copied.add(found)
             _check_depth(found, tokens)
             return _insert(root, tokens, copy(found))
         case "test":

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from journal.engine.appending import encode
+from journal.engine.encoding import encode
 from journal.errors import Corrupt, UsageError
 from journal.event import CARRIES_STATE, Draft, Event, is_engine_type
 

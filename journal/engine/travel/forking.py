@@ -107,7 +107,8 @@ def fork(
 
 
 def _check_place(core: Core, folder: Path) -> None:
-    if os.path.lexists(folder) and (not folder.is_dir() or any(folder.iterdir())):
+    there = os.path.lexists(folder)
+    if there and (folder.is_symlink() or not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(
             f"{folder}: there is something here already", advice="Fork to a new or empty folder."
         )

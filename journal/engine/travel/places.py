@@ -11,7 +11,7 @@ import re
 from journal import codec
 from journal.engine.core import Core
 from journal.errors import Corrupt, UsageError
-from journal.event import CHECKPOINT, read_time
+from journal.event import CHECKPOINT, facts, read_time
 from snapshots import snapshot
 from snapshots.store import Entry
 
@@ -46,7 +46,8 @@ def check_seq(seq: int, last: int) -> int:
     if 0 <= seq <= last:
         return seq
     raise UsageError(
-        f"there is no event {seq}: history is from 1 to {last} (0 is before the first)", key="seq"
+        f"there is no event {codec.show(seq)}: history is from 1 to {last} (0 is before the first)",
+        key="seq",
     )
 
 
@@ -66,8 +67,9 @@ def _find_recorded(core: Core, text: str) -> int | None:
         if b'"journal.checkpoint"' in block.data:
             for event in codec.decode_events(block.data):
                 if event.type == CHECKPOINT:
-                    names = (event.data["file"], event.data["trigger"], event.data["type"])
-                    found = event.data["seq"] if text in names else found
+                    data = facts(event)
+                    names = (data.get("file"), data.get("trigger"), data.get("type"))
+                    found = data.get("seq", found) if text in names else found
     return found
 
 
