@@ -20,8 +20,8 @@ rect.f,circle{fill:var(--c)}path.l{stroke:var(--c);stroke-width:2.2;fill:none}te
 @media(prefers-color-scheme:dark){text{fill:#98a2ae}.t{fill:#e6e8eb}
 .c0{--c:#79aeea}.c1{--c:#e4b35a}.c2{--c:#5fc58d}.c3{--c:#f08377}.c4{--c:#b39be0}.r{--c:#737d89}}
 """
-_WIDTH = 720
-_LEFT, _RIGHT, _TOP, _PLOT = 64, 150, 44, 220
+_WIDTH = 780
+_LEFT, _RIGHT, _TOP, _PLOT = 64, 200, 44, 220
 _OURS = ("journal", "document")
 
 
