@@ -48,9 +48,11 @@ Command = Callable[..., Iterable[NewEvent] | None]
 class Engine(TimeTravel):
     """One open journal; from `journal.open` or `journal.init`."""
 
-    def __init__(self, core: Core, messages: list[str]) -> None:
+    def __init__(
+        self, core: Core, messages: list[str], open_journal: "Callable[..., Engine]"
+    ) -> None:
         """Put the parts together; used by `journal.engine.opening` only."""
-        super().__init__(core)
+        super().__init__(core, open_journal)
         self.messages = messages
         self.viewer = Viewer(core)
         self.appender = Appender(core, self.viewer)

@@ -257,7 +257,7 @@ def open_journal(
         lock_timeout_s=lock_timeout_s,
         say=_teller(messages, on_message),
     )
-    engine = Engine(core, messages)
+    engine = Engine(core, messages, open_journal)
     try:
         if read_only:
             _open_reading(core)

@@ -34,9 +34,10 @@ Progress = Callable[[int, int], None]
 class TimeTravel:
     """The past of one open journal."""
 
-    def __init__(self, core: Core) -> None:
-        """Look at `core`."""
+    def __init__(self, core: Core, open_journal: Callable[..., Any]) -> None:
+        """Look at `core`; `open_journal` opens another one, which a fork has to be."""
         self._core = core
+        self._open_journal = open_journal
 
     @property
     def seq(self) -> int:
@@ -195,7 +196,14 @@ class TimeTravel:
             arguments.check(**{"seq of a change": change.seq})
         self._core.check_usable()
         seq = self.seq if at is None else self.seq_of(at)
-        return fork(self._core, destination, at=seq, changes=changes, progress=progress)
+        return fork(
+            self._core,
+            destination,
+            at=seq,
+            changes=changes,
+            open_journal=self._open_journal,
+            progress=progress,
+        )
 
     def audit(self, progress: Progress | None = None) -> "Audit":
         """Read the whole log once and return who did what and when; folds nothing."""

@@ -26,8 +26,6 @@ from journal import codec, durable
 from journal import config as configs
 from journal.config import ViewsConfig
 from journal.engine.core import LOG_FOLDER, Core
-from journal.engine.engine import Engine
-from journal.engine.opening import open_journal
 from journal.engine.travel.changing import Change, Drop, Edit, Insert, Told
 from journal.engine.travel.walking import find_event, lost
 from journal.errors import ProjectionError, UsageError
@@ -75,10 +73,12 @@ def fork(
     *,
     at: int,
     changes: Iterable[Change] = (),
+    open_journal: Callable[..., Any],
     progress: Progress | None = None,
 ) -> Forked:
     """Make a new journal in `destination` with the history up to `at`, changed as told (I1-I5).
 
+    `open_journal` is that of `journal.engine.opening`, which stands above this file.
     Raises `UsageError` where something is there already, or where a changed history cannot be
     applied; `Corrupt` where a part that is needed is damaged.
     """
@@ -94,15 +94,21 @@ def fork(
             core.config, id=fork_id, views=ViewsConfig(every_ms=core.config.views.every_ms)
         )
         configs.write(building, settings)
-        own, left_out = _append_rest(
-            core, building, shared=shared, at=at, told=told, progress=progress
-        )
+        rest = _Rest(core, shared, at, told)
+        clock = _Clock(find_event(core, shared).time)
+        options = {"projection": core.projection, "durability": "os", "clock": clock}
+        with open_journal(building, **options) as engine:
+            # One sync and one view at the end: until then the fork is nobody's only copy.
+            engine.config.views.every_ms = _NEVER_MS
+            if told:
+                rest.append_to(engine, clock, progress)
+            own: int = engine.seq - shared
         durable.name_folder(building, folder)
     except BaseException:
         durable.remove_folder(building)
         raise
     return Forked(
-        path=str(folder), id=fork_id, shared=shared, own=own, linked=linked, left_out=left_out
+        path=str(folder), id=fork_id, shared=shared, own=own, linked=linked, left_out=rest.left_out
     )
 
 
@@ -219,24 +225,6 @@ class _New(NamedTuple):
     draft: Draft
 
 
-def _append_rest(
-    core: Core, folder: Path, *, shared: int, at: int, told: Told, progress: Progress | None
-) -> tuple[int, int]:
-    """Append the changed history; return how many events the fork has of its own (I3)."""
-    rest = _Rest(core, shared, at, told)
-    clock = _Clock(find_event(core, shared).time)
-    with open_journal(folder, projection=core.projection, durability="os", clock=clock) as engine:
-        # One sync and one view at the end: until then the fork is nobody's only copy.
-        engine.config.views.every_ms = _NEVER_MS
-        seqs: dict[int, int] = {}
-        for append in rest.appends() if told else ():
-            clock.time = max(clock.time, *(new.draft.time for new in append))
-            _append(engine, append, shared, seqs)
-            if progress is not None:
-                progress(append[-1].seq - shared, at - shared)
-        return engine.seq - shared, rest.left_out
-
-
 class _Clock:
     """The time of the event that is appended, for what the engine notes beside it, too."""
 
@@ -256,6 +244,15 @@ class _Rest:
         self._at = at
         self._told = told
         self.left_out = 0
+
+    def append_to(self, engine: Any, clock: _Clock, progress: Progress | None) -> None:
+        """Append the changed history, at its own times."""
+        seqs: dict[int, int] = {}
+        for append in self.appends():
+            clock.time = max(clock.time, *(new.draft.time for new in append))
+            _append(engine, append, self._shared, seqs)
+            if progress is not None:
+                progress(append[-1].seq - self._shared, self._at - self._shared)
 
     def appends(self) -> Iterator[list[_New]]:
         """Yield the appends; an inserted event is part of the one that it stands in."""
@@ -305,7 +302,7 @@ def _upcast(projection: Projection, typed: Any, data: Any) -> Any:
     return typed
 
 
-def _append(engine: Engine, append: list[_New], shared: int, seqs: dict[int, int]) -> None:
+def _append(engine: Any, append: list[_New], shared: int, seqs: dict[int, int]) -> None:
     """Append one append of the changed history; `seqs` has the new seqs of the source's events."""
     first = engine.next_seq()
     due = {new.seq: first + number for number, new in enumerate(append) if new.seq}
@@ -324,7 +321,7 @@ def _append(engine: Engine, append: list[_New], shared: int, seqs: dict[int, int
     seqs.update(due)
 
 
-def _refusal(engine: Engine, append: list[_New], error: UsageError | ProjectionError) -> UsageError:
+def _refusal(engine: Any, append: list[_New], error: UsageError | ProjectionError) -> UsageError:
     """Name the event of an append that cannot be applied."""
     state, projection = engine.state, engine.projection
     place = append[0]
