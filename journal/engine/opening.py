@@ -115,6 +115,13 @@ def init_journal(
     folder = Path(path)
     found = catalog.find(projection) if isinstance(projection, str) else projection
     name = projection if isinstance(projection, str) else projection.name
+    if folder.is_file():
+        raise UsageError(
+            f"{folder}: a file, not a folder",
+            key="path",
+            advice=f"Name a folder; `journal import file {folder} -d DIR` makes one of what the "
+            "file holds.",
+        )
     if os.path.lexists(folder / configs.FILE_NAME):
         raise UsageError(
             f"{folder}: there is a journal here already",

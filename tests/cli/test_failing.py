@@ -243,3 +243,12 @@ def test_a_folder_that_is_not_there_is_named_and_not_made(run: Run, command: lis
     assert (done.code, done.out) == (1, "")
     assert done.err.startswith("journal: gone: there is no such folder\n`journal init gone`")
     assert not Path("gone").exists()
+
+
+def test_a_file_is_no_place_for_a_journal(run: Run) -> None:
+    Path("state.json").write_text("{}")
+    done = run("init", "state.json")
+    assert done.code == 2
+    assert "a file, not a folder" in done.err
+    assert "`journal import file state.json -d DIR`" in done.err
+    assert Path("state.json").read_text() == "{}"
