@@ -177,6 +177,8 @@ class Segment:
         """
         while start < end:
             data = self._whole_lines(start, end)
+            if not data:
+                return  # Somebody has made the file shorter; who reads it for its end will see.
             offset = 0
             while offset < len(data):
                 cut = data.find(b"\n", offset) + 1 or len(data)

@@ -7,6 +7,7 @@
     opening      how it is opened
     options      what the options have in common
     given        JSON that the caller gives
+    targets      files that a command writes because somebody named them
     reading      state, head, checkpoints, projections
     querying     `state --query`
     listing      log

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
-from journal import durable
 from journal.cli import opening, output, parsing
 from journal.cli.anchoring import Anchors, AnchorsFile, read_anchors
 from journal.cli.options import AsJson, Folder
 from journal.cli.progress import Bar
+from journal.cli.targets import open_target
 from journal.errors import Corrupt, UsageError
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _put(
         render = page.render if form == "html" else markdown.render
         data = render(account, verified).encode("utf-8", "replace")
     if target:
-        with open(durable.open_target(target), "wb") as file:
+        with open_target(target) as file:
             file.write(data)
         output.say(f"written: {target}")
     else:

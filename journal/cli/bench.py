@@ -3,7 +3,6 @@
 I1  The journal is only read; what appends works on a private fork, which is removed.
 """
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +10,7 @@ import typer
 from journal.cli import finding, opening, output, parsing
 from journal.cli.options import AsJson, Folder, read_count
 from journal.cli.progress import Bar
+from journal.cli.targets import open_target, refuse_own
 from journal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ def bench(
         raise UsageError("--events makes a journal up: it goes with no journal", key="events")
     if place is not None and folder is not None:
         raise UsageError("the journal is named twice, as DIR and with --dir", key="dir")
+    if page:
+        refuse_own(page)
     with _Stages() as stage:
         if events:
             found = run.bench_made_up(read_count(events, "--events"), stage=stage)
@@ -64,7 +66,8 @@ def bench(
     if page:
         from journal.engine.benching.page import render
 
-        Path(page).write_text(render(found), encoding="utf-8")
+        with open_target(page) as file:
+            file.write(render(found).encode())
         output.say(f"written: {page}")
     if as_json:
         output.put_report(found)

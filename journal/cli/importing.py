@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast, get_args
 
 import typer
 
-from journal import config, durable
+from journal import config
 from journal.cli import finding, opening, output, parsing
 from journal.cli.options import AsJson, Folder, read_count, read_seq
 from journal.cli.progress import Bar
+from journal.cli.targets import open_target
 from journal.errors import JournalError, UsageError
 
 if TYPE_CHECKING:
@@ -205,7 +206,7 @@ def export(
 
 
 def _open(target: str, opened: contextlib.ExitStack) -> BinaryIO:
-    return opened.enter_context(open(durable.open_target(target), "wb"))
+    return opened.enter_context(open_target(target))
 
 
 def _find_writer(what: str, form: str) -> Any:

@@ -471,3 +471,19 @@ def test_c08_every_kind_of_bad_line_costs_itself_alone(tmp_path: Path, line: byt
     assert (report.imported, report.problem_count) == (9, 1)
     assert report.problems[0].place == f"{path}, line 6"
     assert report.problems[0].why
+
+
+@pytest.mark.parametrize("left", [0, 100, 175, 300, 690])
+def test_a_reader_whose_segment_gets_shorter_is_told_and_does_not_wait(
+    tmp_path: Path, left: int
+) -> None:
+    made = make(tmp_path, 6)
+    assert left < made.log.stat().st_size
+    with made.read() as engine:
+        os.truncate(made.log, left)
+        with pytest.raises(Corrupt):
+            list(engine.events())
+        with pytest.raises(Corrupt):
+            engine.replay()
+        assert not engine.verify().ok
+        assert engine.audit().problems

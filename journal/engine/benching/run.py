@@ -119,8 +119,9 @@ def _reads(
             _ = other.state
 
     def verify() -> None:
-        if not engine.verify(progress=stage("verifying")).ok:
-            notes.append("`journal verify` finds problems in this journal")
+        said = "`journal verify` finds problems in this journal"
+        if not engine.verify(progress=stage("verifying")).ok and said not in notes:
+            notes.append(said)
 
     replay = timing.repeat("replay", lambda: engine.replay(stage("replaying")), per=count)
     verified = timing.repeat("verify", verify, per=count)

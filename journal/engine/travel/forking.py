@@ -28,7 +28,7 @@ from journal.config import ViewsConfig
 from journal.engine.core import LOG_FOLDER, Core
 from journal.engine.travel.changing import Change, Drop, Edit, Insert, Told
 from journal.engine.travel.walking import find_event, lost
-from journal.errors import ProjectionError, UsageError
+from journal.errors import Conflict, JournalError, ProjectionError, UsageError
 from journal.event import (
     EARLIEST_TIME,
     FORKED,
@@ -316,13 +316,20 @@ def _append(engine: Any, append: list[_New], shared: int, seqs: dict[int, int]) 
     ]
     try:
         engine.append_history(drafts)
-    except (UsageError, ProjectionError) as error:
+    except (UsageError, ProjectionError, Conflict) as error:
         raise _refusal(engine, append, error) from error
     seqs.update(due)
 
 
-def _refusal(engine: Any, append: list[_New], error: UsageError | ProjectionError) -> UsageError:
+def _refusal(engine: Any, append: list[_New], error: JournalError) -> UsageError:
     """Name the event of an append that cannot be applied."""
+    if isinstance(error, Conflict):
+        ids = ", ".join(repr(new.draft.id) for new in append if new.draft.id)
+        return UsageError(
+            f"the changed history cannot be: the id {ids} is used twice in it",
+            key="changes",
+            advice="Give the changed or inserted event another id; nothing was written.",
+        )
     state, projection = engine.state, engine.projection
     place = append[0]
     with contextlib.suppress(UsageError, ProjectionError):
