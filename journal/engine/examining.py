@@ -110,6 +110,10 @@ def _journal(engine: Engine, parts: list[Part], progress: Progress | None) -> Ex
         notes.append("the next writer removes what killed writers left: " + ", ".join(leftovers))
     if all(part.name != WITNESS for part in parts):
         notes.append(f"{WITNESS} is missing, as a power cut may leave it; the next writer makes it")
+    elif not engine.has_witness:
+        notes.append(
+            f"{WITNESS} cannot be read, so it vouches for nothing; the next writer makes it"
+        )
     notes += find_others(engine.path, [view.path for view in status.views])
     notes += find_obstacles(engine.path)
     what = (

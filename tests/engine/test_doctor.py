@@ -193,3 +193,10 @@ def test_the_advised_take_over_of_a_task_works(
 def test_a_file_of_state_that_does_not_read_is_answered(tmp_path: Path, text: str) -> None:
     (tmp_path / "state.json").write_text(text)
     assert look(tmp_path).remedies[0].command.startswith("journal import file")
+
+
+@pytest.mark.parametrize("garbage", [b"xx", b"", bytes(4096)])
+def test_a_witness_that_cannot_be_read_is_noted(tmp_path: Path, garbage: bytes) -> None:
+    made = make(tmp_path, 4)
+    made.witness.write_bytes(garbage)
+    assert any("witness.json cannot be read" in note for note in journal.doctor(made.path).notes)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import journal
 from journal.engine.travel.changing import Change, Drop, Edit, Insert, read_edit
-from journal.errors import Conflict, UsageError
+from journal.errors import Conflict, Corrupt, UsageError
 from journal.event import Draft
 from projections import patch
 from projections.projection import Projection
@@ -335,6 +335,22 @@ def test_the_ids_of_shared_segments_are_known_to_the_fork(tmp_path: Path) -> Non
     fork(path, tmp_path / "target")
     with journal.open(tmp_path / "target") as engine:
         assert engine.append("set", {"path": "/a", "value": 1}, id="k-1") == first
+
+
+def test_damage_in_a_shared_segment_is_named_in_the_source(tmp_path: Path) -> None:
+    path = tmp_path / "source"
+    made.make(
+        path, [[("set", {"path": f"/n{n}", "value": n})] for n in range(20)], segment_bytes=900
+    )
+    damaged = sorted((path / "log").glob("*.jsonl"))[1]
+    data = damaged.read_bytes()
+    damaged.chmod(0o600)
+    damaged.write_bytes(data.replace(b'"set"', b'"sat"', 1))
+    damaged.chmod(0o444)
+    with pytest.raises(Corrupt) as caught:
+        fork(path, tmp_path / "target")
+    assert caught.value.path == str(damaged)
+    assert sorted(tmp_path.iterdir()) == [path]
 
 
 # --- what is refused -----------------------------------------------------------------------------

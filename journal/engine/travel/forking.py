@@ -28,7 +28,7 @@ from journal.config import ViewsConfig
 from journal.engine.core import LOG_FOLDER, Core
 from journal.engine.travel.changing import Change, Drop, Edit, Insert, Told
 from journal.engine.travel.walking import find_event, lost
-from journal.errors import Conflict, JournalError, ProjectionError, UsageError
+from journal.errors import Conflict, Corrupt, JournalError, ProjectionError, UsageError
 from journal.event import (
     EARLIEST_TIME,
     FORKED,
@@ -104,11 +104,29 @@ def fork(
                 rest.append_to(engine, clock, progress)
             own: int = engine.seq - shared
         durable.name_folder(building, folder)
+    except Corrupt as error:
+        durable.remove_folder(building)
+        raise _in_source(core, building, error) from error
     except BaseException:
         durable.remove_folder(building)
         raise
     return Forked(
         path=str(folder), id=fork_id, shared=shared, own=own, linked=linked, left_out=rest.left_out
+    )
+
+
+def _in_source(core: Core, building: Path, error: Corrupt) -> Corrupt:
+    """Name the source's segment for damage that was found in what both share."""
+    found = Path(error.path)
+    if found.parent != building / LOG_FOLDER:
+        return error
+    return Corrupt(
+        error.why,
+        path=core.history.folder / found.name,
+        line=error.line,
+        offset=error.offset,
+        seq=error.seq,
+        advice=error.advice,
     )
 
 
