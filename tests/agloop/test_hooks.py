@@ -2,6 +2,8 @@
 
 import json
 import os
+import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,8 @@ from tests.agloop.life import (
     task,
     types,
 )
+from tests.cases.made import as_nobody
+from tests.cli.command import run
 
 
 def hook(tmp_path: Path, name: str, **given: Any) -> Answer:
@@ -375,3 +379,25 @@ def test_a_hook_finds_the_folder_it_runs_in(
     assert run_command("hook", "stop", stdin=b"").code == 2
     assert types(reopen(tmp_path).engine.events())[-1] == "stop_blocked"
     assert os.getcwd() == str(tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody without rights")
+@pytest.mark.parametrize("name", hooks.NAMES)
+def test_a_folder_that_may_not_be_written_breaks_no_session(name: str) -> None:
+    place = Path(tempfile.mkdtemp())
+    try:
+        place.chmod(0o755)
+        AgLoop.init(folder_of(place), feature_name="x").close()
+        for path in (folder_of(place), *folder_of(place).rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o644)
+        before = files(place)
+        code = as_nobody(lambda: run_hook(place, name))
+        assert code == 0
+        assert files(place) == before
+    finally:
+        shutil.rmtree(place)
+
+
+def run_hook(place: Path, name: str) -> int:
+    stdin = json.dumps({"cwd": str(place), "stop_hook_active": False})
+    return run("agloop", "hook", name, stdin=stdin).code

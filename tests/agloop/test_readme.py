@@ -19,9 +19,6 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README.read_text(), re.DOTALL)
 
 
-PLAN = re.search(r"plan.yaml <<'END'\n(.*?)END\n", README.read_text(), re.DOTALL)
-
-
 @pytest.mark.slow
 def test_the_session_pasted_into_a_shell_in_an_empty_folder_does_what_the_page_says(
     tmp_path: Path,
@@ -56,8 +53,7 @@ def test_the_session_pasted_into_a_shell_in_an_empty_folder_does_what_the_page_s
 def test_the_session_in_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (source,) = blocks("python")
-    assert PLAN is not None
-    exec(compile(source, str(README), "exec"), {"PLAN": PLAN[1]})
+    exec(compile(source, str(README), "exec"), {})
     with AgLoop.open(tmp_path / ".agloop") as loop:
         assert loop.state["current_task_id"] == "task-001"
 
