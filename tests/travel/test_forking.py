@@ -362,6 +362,8 @@ REFUSED: list[tuple[list[Change], str]] = [
     ([Drop(0)], "not among the events"),
     (TWICE, "changed twice"),
     ([Insert(3, Draft(type="journal.created", data={}))], "engine's own"),
+    ([Insert(3, Draft(type="journal.restored", data={"x": 3}))], "without the state"),
+    ([Edit(3, Draft(type="journal.adopted", data=[]))], "without the state"),
     ([Insert(3, Draft(type="never", data={}))], "an inserted event"),
     ([Insert(3, Draft(type="set", data={"path": "/no/where", "value": 1}))], "an inserted event"),
     ([Insert(3, Draft(type="set", data={"path": "/a", "value": 1}, id="k-1"))], "used twice in it"),

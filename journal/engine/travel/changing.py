@@ -102,6 +102,16 @@ def _check(change: Change, at: int) -> None:
         kind = change.draft.type
         if is_engine_type(kind) and kind not in CARRIES_STATE:
             raise UsageError(f"{kind!r} is one of the engine's own events", key="type")
+        if kind in CARRIES_STATE and not _carries(change.draft.data):
+            raise UsageError(
+                f"{kind!r} without the state that it brings",
+                key="data",
+                advice='Its data has "state", or a "patch" as RFC 6902 has it.',
+            )
+
+
+def _carries(data: Any) -> bool:
+    return isinstance(data, dict) and ("state" in data or isinstance(data.get("patch"), list))
 
 
 # --- as the command line gives it ----------------------------------------------------------------
