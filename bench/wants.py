@@ -37,6 +37,8 @@ _FOUND = "the place is searched for, lines and snapshot are checked; the floor d
 _ENCODED = "each event is checked, encoded, read back typed and folded before it is written"
 _ALONE = f"{_ENCODED}, under a lock, behind a tail that is looked at each time"
 _RENAMED = "a view is a rename, which the file system flushes, and the witness beside it"
+_BESIDE = "some thirty microseconds of Python stand beside the sync"
+_WAITED = "who waited for the disk waits for the interpreter next, behind thirty-one others"
 _EIGHT = "each of the eight takes in and folds what the other seven wrote, on two cores"
 
 REPLAY = (
@@ -64,19 +66,19 @@ EXPORT = (
     Wanted("document 1000000", "document 100000", 1.2),
     Wanted("document 50000", "document 10000", 1.2),
 )
-APPEND_DURABLE = (Wanted("journal", "floor", 1.12),)
+APPEND_DURABLE = (Wanted("journal", "floor", 1.12, today=1.3, why=_BESIDE),)
 APPEND_VIEW = (
     Wanted("journal", "read-modify-write unsynced", 1.0),
     Wanted("journal", "read-modify-write synced", 1 / 3, today=0.55, why=_RENAMED),
 )
 BATCHES = (
-    Wanted("journal", "floor", 5, today=9.5, why=_ENCODED),
+    Wanted("journal", "floor", 5, today=10.5, why=_ENCODED),
     Wanted("journal", "redis", 1, today=1.8, why=_ENCODED),
     Wanted("journal", "sqlite", 1, today=1.7, why=_ENCODED),
 )
 APPEND_OS = (
-    Wanted("journal", "floor", 9, today=30, why=_ALONE),
-    Wanted("journal", "sqlite", 1 / 3, today=1.5, why=_ALONE),
+    Wanted("journal", "floor", 9, today=33, why=_ALONE),
+    Wanted("journal", "sqlite", 1 / 3, today=1.6, why=_ALONE),
 )
 APPEND_BY_HISTORY = (
     Wanted("journal 1000000", "journal 1000", 1.25),
@@ -84,11 +86,11 @@ APPEND_BY_HISTORY = (
 )
 APPEND_BY_TASKS = (Wanted("journal 5000", "journal 10", 1.25),)
 PROCESSES = (
-    Wanted("journal", "floor", 1 / 1.7, today=1.2, why=_EIGHT),
+    Wanted("journal", "floor", 1 / 1.7, today=1.6, why=_EIGHT),
     Wanted("journal", "", 1 / 0.98, key="unfairness"),
     Wanted("journal", "", 100, key="worst_ms", told=True),
 )
-THREADS = (Wanted("journal 32", "journal 1", 1 / 4),)
+THREADS = (Wanted("journal 32", "journal 1", 1 / 4, today=0.7, why=_WAITED),)
 IMPORT = (Wanted("document twice", "document once", 1.15),)
 BYTES = (Wanted("journal", "", 20),)
 START = tuple(
