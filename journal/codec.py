@@ -301,12 +301,7 @@ def body_as_part(line: bytes, part: tuple[int, int]) -> bytes:
     """Return a good line up to its crc, as another part of an append."""
     found = LINE_TAIL.search(line, max(0, len(line) - _TAIL_WINDOW))
     assert found is not None
-    body = line[: found.start()]
-    if part != (1, 1):
-        body += b',"part":[%d,%d]' % part
-    if found[3]:
-        body += b',"unsynced":' + found[3]
-    return body
+    return line[: found.start()] + tail("", 0, part, int(found[3] or 0))
 
 
 def decode_events(block: bytes) -> list[Event]:

@@ -5,6 +5,9 @@ JOURNAL_HISTORIES names a folder with more real histories than the four that lie
 """
 
 import os
+import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,3 +30,12 @@ def histories() -> list[Path]:
     if not found:
         pytest.fail(f"no history (*.jsonl.gz) in {', '.join(map(str, folders))}")
     return [found[name] for name in sorted(found)]
+
+
+@pytest.fixture
+def shared_path() -> Iterator[Path]:
+    """An empty folder that every user of the machine can reach, unlike `tmp_path`."""
+    path = Path(tempfile.mkdtemp())
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path)

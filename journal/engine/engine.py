@@ -63,14 +63,6 @@ class Engine(TimeTravel):
     # --- what it is ------------------------------------------------------------------------------
 
     @property
-    def has_witness(self) -> bool:
-        """Whether there is a witness that can be read."""
-        try:
-            return self._core.witness_file.read() is not None
-        except OSError:
-            return False
-
-    @property
     def path(self) -> Path:
         """The journal's folder."""
         return self._core.path

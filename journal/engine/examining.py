@@ -35,6 +35,7 @@ from journal.engine.opening import open_journal
 from journal.engine.reports import Problem, ViewStatus
 from journal.errors import Corrupt, JournalError, UnsupportedFormat
 from journal.witness import FILE_NAME as WITNESS
+from journal.witness import WitnessFile
 
 Progress = Callable[[int, int], None]
 
@@ -110,7 +111,7 @@ def _journal(engine: Engine, parts: list[Part], progress: Progress | None) -> Ex
         notes.append("the next writer removes what killed writers left: " + ", ".join(leftovers))
     if all(part.name != WITNESS for part in parts):
         notes.append(f"{WITNESS} is missing, as a power cut may leave it; the next writer makes it")
-    elif not engine.has_witness:
+    elif not _has_witness(engine.path):
         notes.append(
             f"{WITNESS} cannot be read, so it vouches for nothing; the next writer makes it"
         )
@@ -132,6 +133,14 @@ def _journal(engine: Engine, parts: list[Part], progress: Progress | None) -> Ex
         remedies=remedies,
         exit_code=0 if found.ok else Corrupt.exit_code,
     )
+
+
+def _has_witness(folder: Path) -> bool:
+    with contextlib.closing(WitnessFile(folder, write=False)) as file:
+        try:
+            return file.read() is not None
+        except OSError:
+            return False
 
 
 def _remedies(

@@ -2,8 +2,6 @@
 
 import json
 import os
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -383,19 +381,13 @@ def test_a_hook_finds_the_folder_it_runs_in(
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody without rights")
 @pytest.mark.parametrize("name", hooks.NAMES)
-def test_a_folder_that_may_not_be_written_breaks_no_session(name: str) -> None:
-    place = Path(tempfile.mkdtemp())
-    try:
-        place.chmod(0o755)
-        AgLoop.init(folder_of(place), feature_name="x").close()
-        for path in (folder_of(place), *folder_of(place).rglob("*")):
-            path.chmod(0o755 if path.is_dir() else 0o644)
-        before = files(place)
-        code = as_nobody(lambda: run_hook(place, name))
-        assert code == 0
-        assert files(place) == before
-    finally:
-        shutil.rmtree(place)
+def test_a_folder_that_may_not_be_written_breaks_no_session(shared_path: Path, name: str) -> None:
+    AgLoop.init(folder_of(shared_path), feature_name="x").close()
+    for path in (folder_of(shared_path), *folder_of(shared_path).rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    before = files(shared_path)
+    assert as_nobody(lambda: run_hook(shared_path, name)) == 0
+    assert files(shared_path) == before
 
 
 def run_hook(place: Path, name: str) -> int:

@@ -1,9 +1,6 @@
 """`journal doctor` on the command line: what it prints, its exit codes, its JSON."""
 
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -81,15 +78,6 @@ def test_without_a_journal_it_looks_here_and_makes_nothing(run: Run) -> None:
     said = run("doctor")
     assert (said.code, "no journal" in said.out) == (1, True)
     assert os.listdir() == []
-
-
-@pytest.fixture
-def shared_path() -> Iterator[Path]:
-    """An empty folder that every user of the machine can reach, unlike `tmp_path`."""
-    path = Path(tempfile.mkdtemp())
-    path.chmod(0o755)
-    yield path
-    shutil.rmtree(path)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody without rights")

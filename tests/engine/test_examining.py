@@ -2,9 +2,7 @@
 
 import os
 import shlex
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -196,15 +194,6 @@ def test_history_that_was_rewritten_is_kept_as_evidence(tmp_path: Path) -> None:
     assert "chain" in {problem.kind for problem in found.problems}
     assert [one.command for one in found.remedies] == [""]
     assert "evidence" in found.remedies[0].does
-
-
-@pytest.fixture
-def shared_path() -> Iterator[Path]:
-    """An empty folder that every user of the machine can reach, unlike `tmp_path`."""
-    path = Path(tempfile.mkdtemp())
-    path.chmod(0o755)
-    yield path
-    shutil.rmtree(path)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody without rights")
