@@ -12,12 +12,12 @@ import functools
 import re
 import time as clock
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import msgspec
 
-from journal.errors import UsageError
+from journal.errors import JournalError, UsageError
 
 FORMAT = 1
 ENGINE_PREFIX = "journal."
@@ -153,9 +153,36 @@ def read_time(text: str, now: Clock) -> str:
 
 
 def time_to_ms(text: str) -> int:
-    """Milliseconds since 1970 of a time of I2."""
-    moment = datetime.fromisoformat(text)
-    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // _MILLISECOND
+    """Milliseconds since 1970 of a time of I2.
+
+    Raises `JournalError` for a text that is none. Nothing here writes such a time: its line was
+    made by hand, with a CRC that fits.
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+        return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // _MILLISECOND
+    except (ValueError, TypeError) as error:
+        raise JournalError(
+            f"an event's time is {text!r}, which is no time: it was changed by hand",
+            advice="`journal verify` says where; `journal fork DEST --at SEQ` keeps what stands "
+            "before it.",
+        ) from error
+
+
+def are_times(texts: list[str]) -> bool:
+    """Whether each is a time of I2: a block in one look, and each of its days once."""
+    if not _TIMES.fullmatch("".join(texts)):
+        return False
+    return all(map(_is_day, {text[:10] for text in texts}))
+
+
+@functools.lru_cache(maxsize=64)
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 _AGO = re.compile(
@@ -165,3 +192,6 @@ _AGO = re.compile(
 )
 _UNIT_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 _MILLISECOND = timedelta(milliseconds=1)
+_TIMES = re.compile(
+    r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z)*+"
+)

@@ -11,9 +11,13 @@ I5  Whatever a journal's log holds, reading, verifying, opening and repairing it
 """
 
 import itertools
+import multiprocessing
+import os
 import random
 import resource
+import traceback
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -38,14 +42,15 @@ RUNS = {"quick": (10_000, 1500), "full": (20_000_000, 200_000)}
 """Of the line reader, and of each reader of foreign text."""
 DRAWN = {"quick": 400, "full": 100_000}
 _GROWN_BYTES = 300 << 20
-_USED_EVERY = 100
+WATCHED = {"quick": (1, 100), "full": (20, 2500)}
+"""Of how many inputs of the line reader one is traced, and one used as a whole journal's log."""
 _LOG = frozenset({"log", configs.FILE_NAME})
 
 
 def run(tier: Tier) -> Outcome:
     """Try every named case, then what a fuzzer finds; raises `Violation`."""
     lines, texts = RUNS[tier]
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = _peak_bytes()
     with memory_folder() as folder:
         named = append_named(folder / "named")
         drawn = append_drawn(folder / "drawn", DRAWN[tier])
@@ -55,8 +60,8 @@ def run(tier: Tier) -> Outcome:
             fuzz_reader("YAML", _reader("x.yaml"), YAML_SEEDS, [yaml_text, yaml_builder], texts),
             fuzz_settings(folder / "settings", texts),
         ]
-        found = fuzz_lines(folder / "lines", lines)
-    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+        found = fuzz_lines_at_once(folder / "lines", lines, tier)
+    grown = _peak_bytes() - before
     if grown > _GROWN_BYTES:
         raise Violation(f"memory grew by {grown:,} bytes (I4)")
     notes = [f"{named} named values and texts appended, each refused or read back exactly"]
@@ -64,10 +69,16 @@ def run(tier: Tier) -> Outcome:
     notes += [f"{name}: {one.runs:,} runs, {one.ways:,} ways" for name, one in read]
     notes.append(
         f"the line reader: {found.runs:,} runs, {found.kept} inputs kept, {found.ways:,} ways"
+        f" (the most of one process)"
     )
     return Outcome(
         named + drawn + sum(one.runs for _, one in read) + found.runs, notes=tuple(notes)
     )
+
+
+def _peak_bytes() -> int:
+    own, others = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
+    return max(resource.getrusage(whose).ru_maxrss for whose in (own, others)) << 10
 
 
 # --- named values and texts ----------------------------------------------------------------------
@@ -398,7 +409,32 @@ def fuzz_settings(folder: Path, runs: int) -> tuple[str, fuzzing.Fuzzed]:
 # --- log lines -----------------------------------------------------------------------------------
 
 
-def fuzz_lines(folder: Path, runs: int) -> fuzzing.Fuzzed:
+def fuzz_lines_at_once(folder: Path, runs: int, tier: Tier) -> fuzzing.Fuzzed:
+    """Fuzz the line reader in one process a core, each from a seed of its own."""
+    workers = len(os.sched_getaffinity(0)) if tier == "full" else 1
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+        asked = [
+            pool.submit(_fuzz_apart, folder / str(seed), runs // workers, *WATCHED[tier], seed)
+            for seed in range(1, workers + 1)
+        ]
+        found = [one.result() for one in asked]
+    most = max(found, key=lambda one: one.ways)
+    return most._replace(runs=sum(one.runs for one in found))
+
+
+def _fuzz_apart(
+    folder: Path, runs: int, traced_every: int, used_every: int, seed: int
+) -> fuzzing.Fuzzed:
+    folder.mkdir(parents=True)
+    try:
+        return fuzz_lines(folder / "lines", runs, traced_every, used_every, seed)
+    except Exception as error:  # noqa: BLE001 - not every error can be handed to another process
+        raise Violation("".join(traceback.format_exception(error))) from None
+
+
+def fuzz_lines(
+    folder: Path, runs: int, traced_every: int = 1, used_every: int = 100, seed: int = 1
+) -> fuzzing.Fuzzed:
     """Read changed segments, half of them with CRCs that fit (I3)."""
     with journal.init(folder) as engine:
         engine.append_batch([("set", {"path": f"/{n}", "value": "é"}) for n in range(3)], actor="a")
@@ -417,7 +453,7 @@ def fuzz_lines(folder: Path, runs: int) -> fuzzing.Fuzzed:
         with Segment(path) as subject:
             check_pieces(subject, data)
         recovery.salvage(data, 0)
-        if next(number) % _USED_EVERY == 0:
+        if next(number) % used_every == 0:
             with_new(data)
 
     def with_new(data: bytes) -> None:
@@ -437,6 +473,8 @@ def fuzz_lines(folder: Path, runs: int) -> fuzzing.Fuzzed:
         mutators=(*_MUTATORS, fuzzing.put_in(_LINE_WORDS), _seal, _seal),
         traced=[recovery, segment, codec],
         runs=runs,
+        seed=seed,
+        traced_every=traced_every,
     )
 
 

@@ -26,7 +26,7 @@ from journal.engine.verifying.findings import Findings
 from journal.engine.verifying.matching import Matcher
 from journal.engine.viewing import Viewer
 from journal.errors import JournalError
-from journal.event import CHECKPOINT, LOST, PRUNED
+from journal.event import CHECKPOINT, LOST, PRUNED, are_times
 from journal.recovery import Damage
 from journal.segment import Block, Segment
 from projections.projection import Unknown
@@ -187,6 +187,14 @@ class Verifier:
         if any_unknown:
             events = [event for event in events if not isinstance(event, Unknown)]
         times = [event.time for event in events]
+        if not are_times(times):
+            wrong = next(event for event in events if not are_times([event.time]))
+            self._findings.add(
+                "time",
+                f"the time of event {wrong.seq} is {wrong.time!r:.60}, which is no time",
+                segment=segment.name,
+                seq=wrong.seq,
+            )
         if times != sorted(times) or (times and times[0] < self._last_time):
             self._findings.add(
                 "time",
