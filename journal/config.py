@@ -24,7 +24,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from journal import codec, durable, unfit
+from journal import codec, durable, regular, unfit
 from journal.errors import Corrupt, JournalError, UnsupportedFormat
 from journal.event import FORMAT
 
@@ -94,7 +94,7 @@ def read(folder: Path) -> Config:
     """
     path = folder / FILE_NAME
     try:
-        raw = durable.read_file(path)
+        raw = regular.read_file(path)
     except FileNotFoundError:
         raise _no_journal(folder) from None
     found = _parse(path, raw)

@@ -22,7 +22,7 @@ from pathlib import Path
 import msgspec
 import orjson
 
-from journal import codec, durable
+from journal import codec, durable, regular
 from journal.event import Event
 from journal.segment import Position, Segment
 
@@ -113,7 +113,7 @@ def write(segment: Segment) -> bytes:
 def read(path: Path, segment_size: int) -> bytes | None:
     """Return the hashes in a file; None if it is not there, or not for this segment (I2)."""
     try:
-        raw = durable.read_file(path)
+        raw = regular.read_file(path)
     except OSError:
         return None
     if len(raw) < _HEAD.size:

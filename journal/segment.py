@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from journal import codec, durable
+from journal import codec, regular
 from journal.errors import Corrupt
 from journal.event import LOST, Event
 
@@ -75,7 +75,7 @@ class Segment:
     """A segment opened for reading or for writing; it holds one descriptor until `close`."""
 
     def __init__(self, path: Path, *, write: bool = False, name: str = "") -> None:
-        """Open the file; raises `OSError` as `durable.open_file` does.
+        """Open the file; raises `OSError` as `regular.open_file` does.
 
         `name` is the segment's, where the file lies elsewhere under another one.
         """
@@ -83,7 +83,7 @@ class Segment:
         self.name = name or path.name
         self.first_seq = int(self.name[:20])
         self.path_text = os.fspath(path)
-        self.fd, found = durable.open_with_stat(path, write=write)
+        self.fd, found = regular.open_with_stat(path, write=write)
         self.inode, self.device = found.st_ino, found.st_dev
 
     def close(self) -> None:
@@ -113,7 +113,7 @@ class Segment:
 
     def read(self, start: int, end: int) -> bytes:
         """Return the bytes from `start` up to `end`, exclusive."""
-        return durable.read_range(self.fd, start, end)
+        return regular.read_range(self.fd, start, end)
 
     # --- blocks ----------------------------------------------------------------------------------
 

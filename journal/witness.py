@@ -20,7 +20,7 @@ from pathlib import Path
 
 import msgspec
 
-from journal import durable
+from journal import durable, regular
 
 FILE_NAME = "witness.json"
 _RECORD_BYTES = 4096
@@ -133,15 +133,15 @@ class WitnessFile:
         """Return the record; None where it is missing or broken (I2)."""
         if self._fd < 0:
             try:
-                self._fd = durable.open_file(self.path, write=self._write)
+                self._fd = regular.open_file(self.path, write=self._write)
             except FileNotFoundError:
                 return None
         for _ in range(_READ_TRIES):
-            raw = durable.read_range(self._fd, 0, self._size + 1)
+            raw = regular.read_range(self._fd, 0, self._size + 1)
             if raw == self._raw:
                 return self._known
             if len(raw) > self._size:
-                raw = durable.read_range(self._fd, 0, None)
+                raw = regular.read_range(self._fd, 0, None)
             self._size = max(_RECORD_BYTES, len(raw))
             if (found := decode(raw)) is not None:
                 return found
@@ -157,10 +157,10 @@ class WitnessFile:
         self._raw, self._known = b"", None  # whatever a write that fails leaves there
         if self._fd < 0:
             with contextlib.suppress(FileNotFoundError):
-                self._fd = durable.open_file(self.path, write=True)
+                self._fd = regular.open_file(self.path, write=True)
         if self._fd < 0:
             durable.write_file(self.path, raw, synced=False)
-            self._fd = durable.open_file(self.path, write=True)
+            self._fd = regular.open_file(self.path, write=True)
         else:
             durable.write_at(self._fd, raw, 0)
         self._raw, self._known = raw, witness

@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from journal import codec, durable
+from journal import codec, durable, regular
 from journal.config import ViewsConfig
 from journal.errors import Drift
 from journal.witness import ViewRecord, Voucher
@@ -118,7 +118,7 @@ def look(place: Place, record: ViewRecord | None, *, by_stat: bool) -> Found:
         for voucher in vouchers:
             if by_stat and voucher.has_stat(at_once):
                 return Found("ours", voucher)
-        data = durable.read_file(place.target)
+        data = regular.read_file(place.target)
     except FileNotFoundError:
         return Found("missing", why="it is missing")
     digest = codec.sha256(data)
@@ -168,7 +168,7 @@ def look_at_lines(place: Place, record: ViewRecord | None, *, by_stat: bool) -> 
         for voucher in vouchers:
             if by_stat and voucher.has_stat(at_once):
                 return Found("ours", voucher)
-        data = durable.read_file(place.target)
+        data = regular.read_file(place.target)
     except FileNotFoundError:
         return Found("missing", why="it is missing")
     for voucher in vouchers:
@@ -216,7 +216,7 @@ def sift(view: LinesView, stretch: bytes, due: list[Line], *, ended: bool) -> Si
 
 def read(place: Place) -> tuple[bytes, os.stat_result]:
     """Return the bytes of a view and their stat."""
-    return durable.read_with_stat(place.target)
+    return regular.read_with_stat(place.target)
 
 
 def read_vouched(
@@ -283,11 +283,11 @@ def append_lines(place: Place, data: bytes, *, after: int) -> tuple[bytes, os.st
     """
     if data:
         durable.append_to(place.target, data, line_end=True)
-    fd = durable.open_file(place.target)
+    fd = regular.open_file(place.target)
     try:
         found = os.fstat(fd)
         # Only what was added: an append must not cost what the whole file would.
-        return durable.read_range(fd, after, found.st_size), found
+        return regular.read_range(fd, after, found.st_size), found
     finally:
         os.close(fd)
 

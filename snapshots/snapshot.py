@@ -28,7 +28,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from journal import codec, durable
+from journal import codec, regular
 from journal.errors import Corrupt, UsageError
 from journal.event import parse_time
 
@@ -219,10 +219,10 @@ def read(path: str | os.PathLike[str], *, known: bytes | None = None) -> Snapsho
     Raises `Corrupt` for anything that is not whole (I2, I3) and `OSError` for what cannot be read
     or is not a regular file (a symlink is not followed).
     """
-    fd = durable.open_file(path)
+    fd = regular.open_file(path)
     try:
         _check_size(fd, path)
-        data = durable.read_range(fd, 0, None)
+        data = regular.read_range(fd, 0, None)
     finally:
         os.close(fd)
     return decode(data, path, known=known)
@@ -233,14 +233,14 @@ def read_header(path: str | os.PathLike[str]) -> Header:
 
     The header is checked as by `read`, which alone checks the state. Raises as `read` does.
     """
-    fd = durable.open_file(path)
+    fd = regular.open_file(path)
     try:
         size_bytes = _check_size(fd, path)
         found = None
-        if durable.read_range(fd, max(0, size_bytes - len(_END)), None) == _END:
+        if regular.read_range(fd, max(0, size_bytes - len(_END)), None) == _END:
             found = _find_header(fd, size_bytes)
         if found is None:
-            _refuse_damage(durable.read_range(fd, 0, None), path)
+            _refuse_damage(regular.read_range(fd, 0, None), path)
     finally:
         os.close(fd)
     return Header(**_header_fields(found[0], path), size_bytes=size_bytes)
@@ -293,7 +293,7 @@ def _find_header(fd: int, size_bytes: int) -> tuple[dict[str, Any], int] | None:
     """Read from the start of the file, more each time, until the header is found as by `_split`."""
     wanted = _FIRST_READ
     while True:
-        data = durable.read_range(fd, 0, min(wanted, size_bytes))
+        data = regular.read_range(fd, 0, min(wanted, size_bytes))
         found = _split(data)
         if found or len(data) < wanted or wanted == MAX_HEADER_BYTES or data[:1] != _START[:1]:
             return found

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from journal import durable
+from journal import durable, regular
 from journal.errors import Corrupt, UsageError
 from snapshots import snapshot
 from snapshots.snapshot import Snapshot
@@ -126,7 +126,7 @@ class Store:
         Equal seq and type replace each other. Raises `OSError`; under the name then stands what
         stood there before, or all of `data`.
         """
-        durable.refuse_link(self.folder)
+        regular.refuse_link(self.folder)
         header = snapshot.decode_header(data, self.folder)
         entry = Entry(header.seq, header.type, snapshot.name_of(header.seq, header.type))
         durable.make_folder(self.folder, own=True)
@@ -149,7 +149,7 @@ class Store:
                 )
         if not names or not self.folder.exists():
             return
-        durable.refuse_link(self.folder)
+        regular.refuse_link(self.folder)
         failed: list[OSError] = []
         for name in names:
             try:
@@ -163,7 +163,7 @@ class Store:
             raise failed[0]
 
     def _names(self) -> Sequence[str]:
-        durable.refuse_link(self.folder)
+        regular.refuse_link(self.folder)
         with contextlib.suppress(FileNotFoundError):
             return os.listdir(self.folder)
         return []
@@ -187,7 +187,7 @@ class Store:
 
         One that came within a tick of the clock may be missing: then an older one is used.
         """
-        durable.refuse_link(self.folder)
+        regular.refuse_link(self.folder)
         try:
             found = os.stat(self.folder)
         except FileNotFoundError:

@@ -19,9 +19,20 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = ("journal", "snapshots", "projections")
 ROOF = ("journal.cli", "journal.engine", "projections", "snapshots", "typer", "click", "yaml")
 
-DURABLE_ONLY = frozenset(
-    ("fsync", "fdatasync", "rename", "renames", "truncate", "ftruncate", "flock", "lockf")
-)
+RESERVED = {
+    "journal.durable": (
+        "fsync",
+        "fdatasync",
+        "rename",
+        "renames",
+        "truncate",
+        "ftruncate",
+        "replace",
+    ),
+    "journal.locks": ("flock", "lockf"),
+}
+"""Which calls belong to which module alone."""
+_BY_NAME = frozenset(call for calls in RESERVED.values() for call in calls) - {"replace"}
 
 
 def modules() -> dict[str, Path]:
@@ -35,7 +46,7 @@ def modules() -> dict[str, Path]:
 
 
 def reserved_calls(source: str) -> Iterator[tuple[int, str]]:
-    """Yield (line, name) wherever `source` reaches for what only `durable` may do.
+    """Yield (line, name) wherever `source` reaches for what only `durable` or `locks` may do.
 
     `durable.truncate` is how everybody else asks for it. `replace` is a method of str too: it
     counts on `os`, and with the single argument that only a path's `replace` takes.
@@ -44,11 +55,11 @@ def reserved_calls(source: str) -> Iterator[tuple[int, str]]:
         match node:
             case ast.ImportFrom(module="os" | "fcntl", names=names):
                 for name in names:
-                    if name.name in DURABLE_ONLY or name.name == "replace":
+                    if name.name in _BY_NAME or name.name == "replace":
                         yield node.lineno, name.name
             case ast.Attribute(value=ast.Name(id="durable")):
                 pass
-            case ast.Attribute(attr=attr) if attr in DURABLE_ONLY:
+            case ast.Attribute(attr=attr) if attr in _BY_NAME:
                 yield node.lineno, attr
             case ast.Attribute(value=ast.Name(id="os"), attr="replace"):
                 yield node.lineno, "replace"
@@ -59,19 +70,20 @@ def reserved_calls(source: str) -> Iterator[tuple[int, str]]:
                 pass
 
 
-def test_only_durable_syncs_replaces_truncates_or_locks() -> None:
+def test_only_durable_syncs_replaces_and_truncates_and_only_locks_locks() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{line}: {call}"
         for name, path in sorted(modules().items())
-        if name != "journal.durable"
         for line, call in reserved_calls(path.read_text(encoding="utf-8"))
+        if call not in RESERVED.get(name, ())
     ]
-    assert not found, "ask journal.durable instead:\n" + "\n".join(found)
+    assert not found, "ask journal.durable or journal.locks instead:\n" + "\n".join(found)
 
 
-def test_durable_itself_is_caught_by_the_search_that_spares_it() -> None:
-    calls = {call for _, call in reserved_calls((ROOT / "journal/durable.py").read_text("utf-8"))}
-    assert {"fdatasync", "flock"} <= calls
+@pytest.mark.parametrize(("name", "call"), [("durable", "fdatasync"), ("locks", "flock")])
+def test_those_two_are_caught_by_the_search_that_spares_them(name: str, call: str) -> None:
+    source = (ROOT / "journal" / f"{name}.py").read_text("utf-8")
+    assert call in {found for _, found in reserved_calls(source)}
 
 
 @pytest.mark.parametrize(

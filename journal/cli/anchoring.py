@@ -12,7 +12,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from journal import durable
+from journal import regular
 from journal.errors import UsageError
 
 Anchors = Annotated[
@@ -42,7 +42,7 @@ def read_anchors(given: Sequence[str] | None, path: str) -> list[tuple[int, str]
     found = [read_anchor(text) for text in given or ()]
     if not path:
         return found
-    raw = sys.stdin.buffer.read() if path == "-" else durable.read_given(path)
+    raw = sys.stdin.buffer.read() if path == "-" else regular.read_given(path)
     for number, line in enumerate(raw.decode("utf-8", "replace").splitlines(), 1):
         text = line.strip()
         if not text or text.startswith("#"):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
 
-from journal import codec, durable, unfit
+from journal import codec, regular, unfit
 from journal.cli import output
 from journal.errors import Corrupt, UsageError
 from journal.event import Draft, Event
@@ -113,7 +113,7 @@ def find_unfit(engine: "Engine", batch: Batch) -> UsageError | None:
 
 
 def _read(path: str) -> tuple[str, bytes]:
-    return (_STDIN, _read_stdin()) if path == "-" else (path, durable.read_given(path))
+    return (_STDIN, _read_stdin()) if path == "-" else (path, regular.read_given(path))
 
 
 def _read_stdin() -> bytes:

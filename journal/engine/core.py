@@ -20,11 +20,11 @@ from typing import NoReturn
 
 from journal import durable, recovery
 from journal.config import Config
-from journal.durable import FolderLock
 from journal.engine.hold import Hold
 from journal.engine.states import Fold, Live, States
 from journal.errors import Corrupt, JournalError, Locked, UsageError
 from journal.event import Clock, format_time
+from journal.locks import FolderLock
 from journal.log.history import History, list_segments
 from journal.log.reader import Reader
 from journal.log.writer import Writer

@@ -299,10 +299,11 @@ class Engine(TimeTravel):
         self.publisher.commit(seq)
         return events
 
-    def restore(self, at: int | str, *, reason: str = "") -> Event:
+    def restore(self, at: int | str, *, reason: str = "") -> Event | None:
         """Bring an earlier state back as a new event (`journal.restored`); history stays.
 
-        `at` as `seq_of` takes it. Raises `UsageError` where there is no such place, or where the
+        `at` as `seq_of` takes it. None where the state is that one already: nothing is appended.
+        Raises `UsageError` where there is no such place, or where the
         state of then breaks a rule of today.
         """
         arguments.check(reason=reason)
@@ -310,10 +311,12 @@ class Engine(TimeTravel):
         wanted = self.state_at(seq)
         with self._core.appending():
             self.appender.catch_up()
-            patch = diff(self._core.fresh().state, wanted)
-            data = {"seq": seq, "reason": reason, "patch": patch}
-            event = self.appender.add_engine_event(RESTORED, data)
-        self.publisher.commit(event.seq)
+            event = None
+            if patch := diff(self._core.fresh().state, wanted):
+                data = {"seq": seq, "reason": reason, "patch": patch}
+                event = self.appender.add_engine_event(RESTORED, data)
+            last = self.seq
+        self.publisher.commit(last)
         return event
 
     def append_history(self, drafts: Sequence[Draft]) -> list[Event]:

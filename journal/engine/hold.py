@@ -12,8 +12,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from journal.durable import FolderLock
 from journal.errors import Locked
+from journal.locks import FolderLock
 
 if TYPE_CHECKING:
     from journal.engine.core import Core

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from journal import config as configs
-from journal import durable
+from journal import regular
 
 _MANY = 20
 _LARGEST_BYTES = 1 << 20
@@ -57,7 +57,7 @@ def _fields(path: Path) -> set[str]:
     try:
         if not path.is_file() or path.stat().st_size > _LARGEST_BYTES:
             return set()
-        value: Any = msgspec.json.decode(durable.read_file(path), type=dict[str, Any])
+        value: Any = msgspec.json.decode(regular.read_file(path), type=dict[str, Any])
     except (OSError, ValueError, RecursionError):
         return set()
     return set(value)

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from journal import codec, durable
+from journal import codec, durable, locks, regular
 from journal import config as configs
 from journal.config import Config, Durability, ViewsConfig
 from journal.engine import arguments
@@ -133,7 +133,7 @@ def init_journal(
         found, durability=durability, every_ms=views_every_ms, files=files, folder=folder
     )
     durable.make_folder(folder)
-    with contextlib.closing(durable.FolderLock(folder)) as lock, lock.held(lock_timeout_s):
+    with contextlib.closing(locks.FolderLock(folder)) as lock, lock.held(lock_timeout_s):
         if os.path.lexists(folder / configs.FILE_NAME):
             raise UsageError(f"{folder}: another process made a journal here just now")
         settings = Config(
@@ -192,7 +192,7 @@ def _make_log(  # noqa: PLR0917 - one caller
 ) -> str:
     """Make the log, or take the one that an `init` which was cut off made; return the id."""
     log_folder = folder / LOG_FOLDER
-    durable.refuse_link(log_folder)
+    regular.refuse_link(log_folder)
     if log_folder.is_dir() and any(log_folder.iterdir()):
         durable.remove_leftovers(log_folder)
     if log_folder.is_dir() and any(log_folder.iterdir()):

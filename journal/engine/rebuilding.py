@@ -11,7 +11,7 @@ from functools import partial
 
 import msgspec
 
-from journal import codec, durable
+from journal import codec, regular
 from journal.engine.core import Core
 from journal.engine.reports import Rebuilt
 from journal.engine.snapshotting import Snapshotter
@@ -90,7 +90,7 @@ class Rebuilder:
         data = self._snapshotter.encode(live, kind, trigger)
         name = snapshot.name_of(live.seq, kind)
         try:
-            found = durable.read_file(store.folder / name)
+            found = regular.read_file(store.folder / name)
         except FileNotFoundError:
             found = None
         if found == data:

@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from journal import codec, durable, plural, recovery, witness
+from journal import codec, durable, locks, plural, recovery, regular, witness
 from journal import config as configs
 from journal.config import Config
 from journal.engine.appending import Appender
@@ -100,7 +100,7 @@ def repair(
     work = _Repair(Path(path), state=state, skip_lost=skip_lost, say=on_message)
     durable.make_folder(work.log, own=True)  # it may be gone with all that was in it
     with (
-        contextlib.closing(durable.FolderLock(work.log)) as lock,
+        contextlib.closing(locks.FolderLock(work.log)) as lock,
         lock.held(lock_timeout_s),
     ):
         work.replace_segments()
@@ -213,7 +213,7 @@ class _Repair:
             with Segment(path, name=name) as segment:
                 builder.take(segment, known)
         builder.lose_upto(max(builder.seq, known) if upto is None else upto)
-        old = hashlib.sha256(durable.read_file(path)).hexdigest() if whole else ""
+        old = hashlib.sha256(regular.read_file(path)).hexdigest() if whole else ""
         data = bytes(builder.data)
         digest = codec.sha256(data)
         after = Position(len(data), builder.crc, builder.seq, builder.time)
@@ -459,7 +459,7 @@ class _Builder:
 
 def _read_note(path: Path) -> dict[str, str]:
     try:
-        found = codec.decode_value(durable.read_file(path))
+        found = codec.decode_value(regular.read_file(path))
     except FileNotFoundError:
         return {}
     except ValueError as error:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from journal import durable, plural, recovery
+from journal import plural, recovery, regular
 from journal.errors import Corrupt
 from journal.recovery import PUT_BACK_ADVICE, Damage
 from journal.segment import BadBlock, Block, Position, Segment, list_names, name_of
@@ -218,7 +218,7 @@ def list_segments(folder: Path, *, any_first: bool = False) -> tuple[str, ...]:
 
     The first one must be there too, unless `any_first`: a reader takes what there is.
     """
-    durable.refuse_link(folder)
+    regular.refuse_link(folder)
     try:
         names = list_names(folder)
     except FileNotFoundError:

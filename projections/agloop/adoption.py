@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from journal import codec, durable
+from journal import codec, durable, locks, regular
 from projections.agloop import events
 from projections.agloop.merging import merge_tasks
 from projections.agloop.phases import PLANNED
@@ -46,7 +46,7 @@ class PlanReport(msgspec.Struct, kw_only=True):
 
 def read(path: Path) -> Plan:
     """Read a plan from a file; raises `PlanError`, `OSError`."""
-    return read_plan(durable.read_given(path), path)
+    return read_plan(regular.read_given(path), path)
 
 
 def report(state: Json, plan: Plan) -> PlanReport:
@@ -105,7 +105,7 @@ def write_back(folder: Path, known: AdoptedPlan, lock_timeout_s: float) -> None:
 
     Under the kernel's lock on the folder, so that what a killed writer left can be taken away.
     """
-    with durable.FolderLock(folder) as lock, lock.held(lock_timeout_s):
+    with locks.FolderLock(folder) as lock, lock.held(lock_timeout_s):
         durable.remove_leftovers(folder, PLAN_FILE)
         durable.write_file(folder / PLAN_FILE, known.text.encode())
 
@@ -113,7 +113,7 @@ def write_back(folder: Path, known: AdoptedPlan, lock_timeout_s: float) -> None:
 def describe_change(folder: Path, known: AdoptedPlan | None) -> str:
     """Say how plan.yaml stands to the plan that the loop works on; empty where they are one."""
     try:
-        digest = codec.sha256(durable.read_given(folder / PLAN_FILE))
+        digest = codec.sha256(regular.read_given(folder / PLAN_FILE))
     except FileNotFoundError:
         return ""
     except OSError as error:

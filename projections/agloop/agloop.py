@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from journal import durable
+from journal import regular
 from journal.event import Event
 from projections.agloop import (
     adoption,
@@ -202,7 +202,7 @@ class AgLoop(OpenLoop):
 
         Raises `Corrupt` or `UsageError` where the file holds no valid state.
         """
-        found = checkpoint.decode(durable.read_given(path), str(path))
+        found = checkpoint.decode(regular.read_given(path), str(path))
         state = takeover.read_state(found.state, str(path))
         event = events.StateRecovered(
             source="checkpoint",

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from journal import codec, durable
+from journal import codec, durable, locks, regular
 from journal.errors import JournalError
 from journal.event import Event, format_time, time_to_ms
 from projections.agloop import checkpoint, events
@@ -108,7 +108,7 @@ class Checkpoints:
     def _locked(self) -> Generator[None]:
         """Hold the folder, which is made where it is missing (I4)."""
         durable.make_folder(self.folder)
-        with durable.FolderLock(self.folder) as lock, lock.held(self._lock_timeout_s):
+        with locks.FolderLock(self.folder) as lock, lock.held(self._lock_timeout_s):
             yield
 
     def _tell(self, do: Callable[[], None], what: str) -> None:
@@ -152,7 +152,7 @@ class Checkpoints:
             path = self.folder / name
             data = checkpoint.encode(event, self._engine.state_at(event.seq))
             try:
-                found = durable.read_file(path)
+                found = regular.read_file(path)
             except FileNotFoundError:
                 found = None
             if found == data:
@@ -228,7 +228,7 @@ def read_folder(folder: Path) -> Iterator[tuple[str, bytes, Checkpoint | str]]:
         if name.startswith(".") or not name.endswith(".json"):
             continue
         try:
-            data = durable.read_file(folder / name)
+            data = regular.read_file(folder / name)
         except OSError as error:
             yield name, b"", error.strerror or str(error)
             continue

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from journal import durable
+from journal import regular
 from projections.agloop.shape import is_object
 
 Entry = dict[str, Any]
@@ -19,7 +19,7 @@ def read(path: Path) -> list[Entry]:
 def read_all(path: Path) -> tuple[list[Entry], int]:
     """Return the entries of a log, as `read` does, and how many lines are none."""
     try:
-        data = durable.read_file(path.resolve())
+        data = regular.read_file(path.resolve())
     except FileNotFoundError:
         return [], 0
     found: list[Entry] = []

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from journal import codec, durable
+from journal import codec, regular
 from journal.errors import Corrupt, UsageError
 from journal.event import format_time
 from projections.agloop import entries, events, line
@@ -92,7 +92,7 @@ def _find(folder: Path) -> Found:
     path = folder / STATE_FILE
     try:
         # Through a symlink: the journal notes where it leads.
-        data, at_once = durable.read_with_stat(path.resolve())
+        data, at_once = regular.read_with_stat(path.resolve())
     except FileNotFoundError:
         return _fall_back(folder, "state.json is missing", was_there=False)
     try:

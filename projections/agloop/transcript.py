@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from journal import durable
+from journal import regular
 from projections.agloop.shape import is_list, is_object
 from projections.agloop.utf16 import cut
 
@@ -25,7 +25,7 @@ def last_turns(path: Path, count: int = MOST_TURNS) -> list[str]:
     Raises `OSError` where the file cannot be read.
     """
     size = _FIRST_BYTES
-    with open(durable.open_given(path), "rb") as file:
+    with open(regular.open_given(path), "rb") as file:
         length = file.seek(0, os.SEEK_END)
         while True:
             start = max(0, length - size)

@@ -26,7 +26,7 @@ from typing import Any
 import msgspec
 
 import journal
-from journal import codec, config, durable
+from journal import codec, config, durable, locks, regular
 from journal.errors import Drift, JournalError, UsageError
 from journal.event import Clock, now_ms
 from journal.log.history import FOLDER_NAME
@@ -88,7 +88,7 @@ class CheckpointedLoop:
         durable.make_folder(self.file.parent, mode=0o777)
         timeout_s = self._options["lock_timeout_s"]
         # Of several at once, the first has written its file before the next one looks for it.
-        with durable.FolderLock(self.file.parent) as lock, lock.held(timeout_s):
+        with locks.FolderLock(self.file.parent) as lock, lock.held(timeout_s):
             self._refuse_existing(force)
             if self._has_log or os.path.lexists(self.file):
                 return self._begin_again(first)
@@ -238,7 +238,7 @@ class CheckpointedLoop:
 
     def _read(self) -> bytes:
         # A link to the file is followed here; the journal records where it leads when it is made.
-        return durable.read_file(os.path.realpath(self.file))
+        return regular.read_file(os.path.realpath(self.file))
 
     def _make_private(self) -> None:
         """Take everybody else's rights away before the file is replaced, which keeps its mode."""

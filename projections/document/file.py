@@ -6,7 +6,7 @@ Nothing is invented: the version's time is the file's own mtime, its author and 
 import os
 from pathlib import Path
 
-from journal import durable
+from journal import regular
 from journal.event import format_time
 from projections.document.version import Version
 
@@ -17,7 +17,7 @@ def read_file(path: str | os.PathLike[str], *, n: int = 1) -> list[Version]:
     Raises `OSError` with the path where it cannot be read.
     """
     file = Path(path)
-    with open(durable.open_given(file), "rb") as opened:
+    with open(regular.open_given(file), "rb") as opened:
         # Of the open file, so that content and time belong together.
         time_ms = os.fstat(opened.fileno()).st_mtime_ns // 1_000_000
         content = opened.read()

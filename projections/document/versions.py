@@ -24,7 +24,7 @@ from typing import Annotated, Any, BinaryIO
 
 import msgspec
 
-from journal import durable
+from journal import regular
 from journal.errors import Corrupt
 from projections.document.version import Problem, Version
 from projections.foreign import read_json
@@ -89,7 +89,7 @@ class VersionsFile:
 
     @contextmanager
     def _opened(self) -> Generator[BinaryIO]:
-        with open(durable.open_given(self.path), "rb") as file:
+        with open(regular.open_given(self.path), "rb") as file:
             if file.peek(len(_GZIP))[: len(_GZIP)] != _GZIP:
                 yield file
                 return

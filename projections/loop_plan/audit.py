@@ -24,7 +24,7 @@ from typing import Any
 
 import msgspec
 
-from journal import durable
+from journal import regular
 from journal.errors import JournalError, UsageError
 from journal.event import Clock, now_ms, parse_time, time_to_ms
 from projections.loop_plan import events as e
@@ -126,7 +126,7 @@ def read_plans(folder: Path) -> Iterator[tuple[str, Json | Damaged]]:
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         slug = path.name.removesuffix(SUFFIX)
         try:
-            state = parse_file(durable.read_file(path.resolve()), path)
+            state = parse_file(regular.read_file(path.resolve()), path)
             _check(state, slug, path)
             yield slug, state
         except JournalError as error:

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from journal import codec, durable
+from journal import codec, regular
 from journal.errors import Corrupt, UnsupportedFormat, UsageError
 from journal.event import format_time
 from projections.foreign import read_json
@@ -48,7 +48,7 @@ class OldFile(msgspec.Struct, frozen=True):
 
 def read_old_file(path: Path, slug: str) -> OldFile:
     """Read the state file of the plan `slug`; raises as I1 says."""
-    data, stat = durable.read_with_stat(path.resolve())  # a link to it is followed
+    data, stat = regular.read_with_stat(path.resolve())  # a link to it is followed
     found = parse_file(data, path)
     changes, state = read_old_state(found, slug, path)
     if state["slug"] != slug:

@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 import journal
-from journal import durable
+from journal import durable, regular
 from journal.errors import Corrupt, JournalError, UsageError
 from journal.event import Clock, Draft, Event, now_ms
 from projections.loop_plan import resuming
@@ -235,7 +235,7 @@ class LoopPlan(Verbs):
 
     def _file_or(self, state: Json) -> bytes:
         try:
-            return durable.read_file(self.place.state_file)
+            return regular.read_file(self.place.state_file)
         except FileNotFoundError:
             return render_json(state)
 
@@ -293,7 +293,7 @@ class LoopPlan(Verbs):
         A crash in between is safe: then both are there, and the next one does it again.
         """
         path = self.place.state_file
-        kept = self.place.keep_aside("corrupt", durable.read_file(path), self._clock())
+        kept = self.place.keep_aside("corrupt", regular.read_file(path), self._clock())
         durable.remove(path)
         return kept
 

@@ -13,7 +13,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from journal import codec, durable
+from journal import codec, regular
 from journal.errors import Corrupt, UsageError
 from projections.foreign import read_json
 from projections.pipeline_state import schema
@@ -29,7 +29,7 @@ _VERSION = re.compile(
 def read_value(path: str | os.PathLike[str], what: str) -> Any:
     """Return the JSON value in a file; raises `UsageError` where it is none, `OSError`."""
     try:
-        return read_json(durable.read_file(path), path=path).value
+        return read_json(regular.read_file(path), path=path).value
     except Corrupt as error:
         raise UsageError(f"{what}: {error.message}", key=what, advice=error.advice) from error
 
@@ -197,6 +197,6 @@ def hash_preferences(path: str) -> tuple[str, str | None]:
     check_text(path, "preference file")
     named = path if path.startswith("~") else os.path.abspath(path)
     try:
-        return named, f"sha256:{codec.sha256(durable.read_given(Path(path).expanduser()))}"
+        return named, f"sha256:{codec.sha256(regular.read_given(Path(path).expanduser()))}"
     except FileNotFoundError:
         return named, None

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 import journal
-from journal import codec, durable
+from journal import codec, regular
 from journal.errors import JournalError
 from journal.event import Clock, format_time
 from projections import patch
@@ -53,7 +53,7 @@ def read_file(place: Place) -> Found:
     Raises `Corrupt` that names the offset or the field, `OSError`.
     """
     # A link to the file is followed here; the journal records where it leads when it is made.
-    data, found = durable.read_with_stat(os.path.realpath(place.file))
+    data, found = regular.read_with_stat(os.path.realpath(place.file))
     raw = reading.read_raw(data, place.file)
     changes = reading.list_changes(raw)
     state = patch.apply_patch(codec.copy_value(raw), changes)

@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Generator
 from typing import Any
 
-from journal import durable
+from journal import locks
 from journal.errors import UsageError
 from journal.event import Clock
 from projections.pipeline_state import commands, inputs, places, resuming, standing
@@ -59,7 +59,7 @@ def prepare(
 @contextlib.contextmanager
 def holding(place: Place, timeout_s: float) -> Generator[None]:
     """Hold the start lock of a run's name; raises `Locked` after `timeout_s` seconds."""
-    with durable.FileLock(place.lock) as lock, lock.held(timeout_s):
+    with locks.FileLock(place.lock) as lock, lock.held(timeout_s):
         yield
 
 

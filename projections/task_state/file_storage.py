@@ -19,7 +19,7 @@ from urllib.parse import unquote
 
 import orjson
 
-from journal import codec, durable
+from journal import codec, durable, regular
 from journal.config import FILE_NAME
 from projections.foreign import read_json
 from projections.task_state.places import encode_part
@@ -43,7 +43,7 @@ class FileStorage:
         """See `StorageAdapter`; raises `Corrupt` for a damaged file."""
         path = self.path_of(key)
         try:
-            data = durable.read_file(path)
+            data = regular.read_file(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
         return read_json(data, path=path).value

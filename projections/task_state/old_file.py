@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from journal import codec, durable
+from journal import codec, regular
 from journal.errors import Corrupt, UsageError
 from projections.foreign import read_json
 from projections.patch import copy
@@ -30,7 +30,7 @@ class OldFile(msgspec.Struct, frozen=True):
 
 def read_old_file(path: Path) -> OldFile:
     """Read a state file; raises `Corrupt` as I1 says."""
-    data = durable.read_file(path.resolve())  # a link to it is followed
+    data = regular.read_file(path.resolve())  # a link to it is followed
     return parse_file(data, path)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from journal import durable
+from journal import locks
 from projections.agloop import hooks
 from projections.agloop.agloop import AgLoop
 from projections.agloop.hooks import Answer, find_folder
@@ -299,7 +299,7 @@ def test_a_lock_that_is_held_is_a_message_and_exit_0(
     assert hooks.LOCK_TIMEOUT_S == 2.0
     monkeypatch.setattr(hooks, "LOCK_TIMEOUT_S", 0.05)
     executing(tmp_path, task(1)).close()
-    lock = durable.FolderLock(folder_of(tmp_path) / "journal" / "log")
+    lock = locks.FolderLock(folder_of(tmp_path) / "journal" / "log")
     with lock, lock.held(1):
         for name in ("stop", "session-start"):
             found = hook(tmp_path, name)

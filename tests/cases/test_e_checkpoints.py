@@ -197,6 +197,7 @@ def test_e05_restore_is_an_event_and_every_state_stays(tmp_path: Path) -> None:
     log = made.log.read_bytes()
     with made.open() as engine:
         event = engine.restore(3)
+        assert event is not None
         assert (event.seq, event.type) == (6, "journal.restored")
         assert engine.state == {"k": 3}
         engine.append("set", {"path": "/after", "value": True})

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from journal import durable, witness
+from journal import locks, witness
 from journal.errors import Corrupt, Locked
 from tests.cases.made import Child, files, make, readable, unchanged
 
@@ -110,7 +110,7 @@ def test_g04_system_without_flock_says_that_reading_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = make(tmp_path)
-    monkeypatch.setattr(durable, "fcntl", None)
+    monkeypatch.setattr(locks, "fcntl", None)
     with unchanged(made), pytest.raises(OSError, match="open the journal read-only"):
         made.open()
     assert readable(made) == ([1, 2, 3, 4, 5], None)

@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 import journal
+from journal import locks
 from journal.errors import Drift, JournalError, Locked, UsageError
 from projections import catalog, patch
 from projections.checkpointed_loop.loop import CheckpointedLoop, summarize
@@ -319,7 +320,7 @@ def test_a_file_behind_a_symlink_stays_behind_it(desk: Desk) -> None:
 def test_a_journal_that_is_locked_is_said_with_locked(desk: Desk) -> None:
     desk.begin()
     quick = CheckpointedLoop(desk.file, lock_timeout_s=0.05)
-    with journal.durable.FolderLock(desk.private / "log") as lock, lock.held(1):
+    with locks.FolderLock(desk.private / "log") as lock, lock.held(1):
         with pytest.raises(Locked):
             quick.transition("running")
         assert quick.status()["state"] == "planned"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from journal.cli import failing
-from journal.durable import FolderLock
+from journal.locks import FolderLock
 from tests.cli.command import Run
 from tests.cli.test_commands import damage, segment
 

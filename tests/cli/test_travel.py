@@ -252,12 +252,12 @@ def test_compare_names_the_first_event_and_the_paths(story: Run) -> None:
 
 def test_fork_makes_a_journal_and_says_what_is_in_it(story: Run, run: Run) -> None:
     made = story("fork", "copy", "--at", "4", "--json")
-    assert list(made.json) == ["path", "id", "shared", "own", "linked", "left_out"]
+    assert list(made.json) == ["path", "id", "shared", "own", "linked", "left_out", "appended"]
     assert (made.json["shared"], made.json["own"]) == (4, 1)
     assert run("state", "-d", "copy", "--json").out == story("state", "--at", "4", "--json").out
     assert run("verify", "-d", "copy").code == 0
     shown = story("fork", "again", "--at", "2026-01-01T14:00")
-    assert shown.out == "again: 3 events shared, 1 event of its own\n"
+    assert shown.out == "again: 3 events shared, 1 event of its own: journal.forked\n"
 
 
 def test_fork_takes_drops_edits_and_inserts(story: Run, run: Run) -> None:
@@ -276,7 +276,7 @@ def test_fork_takes_drops_edits_and_inserts(story: Run, run: Run) -> None:
     ("args", "why"),
     [
         (["--drop", "x"], "SEQ is wanted"),
-        (["--edit", "2"], "--edit 2"),
+        (["--edit", "2"], """--edit '2={"type": "set", """),
         (["--edit", '2={"type": "set"}'], "data"),
         (["--edit", '2={"type": "set", "data": {}, "dta": 1}'], "dta"),
         (["--insert", '2={"type": "set", "data": NaN}'], "NaN"),

@@ -11,10 +11,10 @@ import pytest
 
 import journal
 from journal.config import Durability
-from journal.durable import FolderLock
 from journal.engine import Engine
 from journal.errors import JournalError, Locked, UsageError
 from journal.event import Draft
+from journal.locks import FolderLock
 from tests.faults import row_crowd
 from tests.faults.counting import make_journal
 from tests.faults.mixing import mix

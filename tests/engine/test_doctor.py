@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 import journal
-from journal import durable
+from journal import locks
 from journal.engine import contents
 from journal.engine.repairing import NOTE_NAME
 from tests.cases.made import make
@@ -75,7 +75,7 @@ def test_a_repair_that_was_cut_off_is_no_health_and_is_completed(tmp_path: Path)
 def test_who_holds_the_lock_is_said_and_the_lock_is_not_taken(tmp_path: Path) -> None:
     made = make(tmp_path, 3)
     with (
-        contextlib.closing(durable.FolderLock(made.path / "log")) as lock,
+        contextlib.closing(locks.FolderLock(made.path / "log")) as lock,
         lock.held(1.0),
     ):
         found = look(made.path)

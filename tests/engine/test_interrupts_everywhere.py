@@ -21,7 +21,7 @@ import pytest
 
 import journal
 from journal import Engine, JournalError
-from journal.durable import FolderLock
+from journal.locks import FolderLock
 from tests.faults import lines_projection
 
 Act = Callable[[Engine], object]

@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 from journal import codec, durable, keys, recovery
-from journal.durable import FolderLock, Replacement
+from journal.durable import Replacement
 from journal.engine.core import Core
 from journal.engine.drift import DriftKeeper
 from journal.engine.publishing import Publisher
 from journal.engine.snapshotting import Snapshotter
+from journal.locks import FolderLock
 from journal.log.group_commit import GroupCommit
 from journal.log.writer import Writer
 from journal.segment import Segment

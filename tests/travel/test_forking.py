@@ -159,6 +159,7 @@ def test_events_that_carry_state_are_taken_over_with_what_they_carry(
 ) -> None:
     with journal.open(source) as engine:
         restored = engine.restore(4)
+        assert restored is not None
         engine.append("set", {"path": "/late", "value": 1})
         events = [e for e in engine.events() if e.type in ("set", "journal.restored")]
     report = fork(source, tmp_path / "target", changes=[Drop(3)])
@@ -366,7 +367,7 @@ REFUSED: list[tuple[list[Change], str]] = [
     ([Edit(3, Draft(type="journal.adopted", data=[]))], "without the state"),
     ([Insert(3, Draft(type="never", data={}))], "an inserted event"),
     ([Insert(3, Draft(type="set", data={"path": "/no/where", "value": 1}))], "an inserted event"),
-    ([Insert(3, Draft(type="set", data={"path": "/a", "value": 1}, id="k-1"))], "used twice in it"),
+    ([Insert(3, Draft(type="set", data={"path": "/a", "value": 1}, id="k-1"))], "id 'k-1' of"),
 ]
 
 

@@ -114,6 +114,7 @@ def test_every_time_that_is_none_is_as_before() -> None:
 def test_restore_brings_a_state_back_and_keeps_history(engine: journal.Engine) -> None:
     before = list(engine.events())
     event = engine.restore("before plan 2", reason="it was better")
+    assert event is not None
     assert (event.type, event.data["reason"]) == ("journal.restored", "it was better")
     assert engine.state == {"n": 2}
     assert list(engine.events())[:-1] == before

@@ -10,12 +10,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from journal.durable import read_range
 from journal.engine.benching.report import Breakdown, Share, Timed
 from journal.engine.core import Core
 from journal.engine.engine import Engine
 from journal.errors import JournalError
 from journal.event import CARRIES_STATE, Draft, Event, is_engine_type
+from journal.regular import read_range
 from journal.segment import BLOCK_BYTES, Segment
 from projections.projection import Unknown
 

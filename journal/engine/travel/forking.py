@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from journal import codec, durable
+from journal import codec, durable, regular
 from journal import config as configs
 from journal.config import ViewsConfig
 from journal.engine.core import LOG_FOLDER, Core
@@ -55,8 +55,9 @@ _NEVER_MS = 86_400_000
 class Forked(msgspec.Struct, frozen=True, kw_only=True):
     """What a fork is made of: `shared` events of the source, then `own` ones of its own.
 
-    `linked` are the segments that both journals have; `left_out` is how many events of a changed
-    history were of types that the projection does not know.
+    `linked` are the segments that both journals have. Of the own ones `appended` are events of a
+    changed history; the others are the engine's notes, `journal.forked` first. `left_out` is how
+    many events of a changed history were of types that the projection does not know.
     """
 
     path: str
@@ -65,6 +66,7 @@ class Forked(msgspec.Struct, frozen=True, kw_only=True):
     own: int
     linked: list[str]
     left_out: int = 0
+    appended: int = 0
 
 
 def fork(
@@ -111,7 +113,13 @@ def fork(
         durable.remove_folder(building)
         raise
     return Forked(
-        path=str(folder), id=fork_id, shared=shared, own=own, linked=linked, left_out=rest.left_out
+        path=str(folder),
+        id=fork_id,
+        shared=shared,
+        own=own,
+        linked=linked,
+        left_out=rest.left_out,
+        appended=rest.appended,
     )
 
 
@@ -208,7 +216,7 @@ def _share(source: Path, target: Path, name: str, linked: list[str]) -> None:
         linked.append(name)
     ids = Path(name).with_suffix(".ids").name
     with contextlib.suppress(FileNotFoundError):
-        durable.write_file(target / ids, durable.read_file(source / ids), synced=False)
+        durable.write_file(target / ids, regular.read_file(source / ids), synced=False)
 
 
 def _describe(core: Core, head: Head, fork_id: str, now: str) -> dict[str, Any]:
@@ -262,6 +270,7 @@ class _Rest:
         self._at = at
         self._told = told
         self.left_out = 0
+        self.appended = 0
 
     def append_to(self, engine: Any, clock: _Clock, progress: Progress | None) -> None:
         """Append the changed history, at its own times."""
@@ -269,6 +278,7 @@ class _Rest:
         for append in self.appends():
             clock.time = max(clock.time, *(new.draft.time for new in append))
             _append(engine, append, self._shared, seqs)
+            self.appended += len(append)
             if progress is not None:
                 progress(append[-1].seq - self._shared, self._at - self._shared)
 
@@ -335,19 +345,44 @@ def _append(engine: Any, append: list[_New], shared: int, seqs: dict[int, int]) 
     try:
         engine.append_history(drafts)
     except (UsageError, ProjectionError, Conflict) as error:
-        raise _refusal(engine, append, error) from error
+        raise _find_clash(engine, append, shared, seqs) or _refusal(
+            engine, append, error
+        ) from error
     seqs.update(due)
+
+
+def _find_clash(
+    engine: Any, append: list[_New], shared: int, seqs: dict[int, int]
+) -> UsageError | None:
+    """Return the error for the first id of an append that the history has before it, if any."""
+    before: dict[str, str] = {}
+    for new in append:
+        key = new.draft.id
+        if not key:
+            continue
+        if key not in before:
+            recorded = next((e.seq for e in engine.appender.recorded(key) if e.id == key), None)
+            if recorded is None:
+                before[key] = _name(new.seq)
+                continue
+            # What is shared has kept its seq; of the rest only the source's seqs mean anything.
+            there = {moved: seq for seq, moved in seqs.items()}
+            before[key] = _name(recorded if recorded <= shared else there.get(recorded, 0))
+        return UsageError(
+            f"the changed history cannot be: the id {key!r} of {_name(new.seq)} "
+            f"({new.draft.type}) is that of {before[key]} already",
+            key="changes",
+            advice="Give the changed or inserted event another id; nothing was written.",
+        )
+    return None
+
+
+def _name(seq: int) -> str:
+    return f"event {seq}" if seq else "an inserted event"
 
 
 def _refusal(engine: Any, append: list[_New], error: JournalError) -> UsageError:
     """Name the event of an append that cannot be applied."""
-    if isinstance(error, Conflict):
-        ids = ", ".join(repr(new.draft.id) for new in append if new.draft.id)
-        return UsageError(
-            f"the changed history cannot be: the id {ids} is used twice in it",
-            key="changes",
-            advice="Give the changed or inserted event another id; nothing was written.",
-        )
     state, projection = engine.state, engine.projection
     place = append[0]
     with contextlib.suppress(UsageError, ProjectionError):
@@ -356,9 +391,8 @@ def _refusal(engine: Any, append: list[_New], error: JournalError) -> UsageError
             event = Event(seq=1, time=EARLIEST_TIME, type=place.draft.type, data=None)
             line, _ = codec.seal([codec.encode_body(event, data)], 0)
             state = projection.apply_new(state, projection.decode_new(bytes(line)), check=False)
-    which = f"event {place.seq}" if place.seq else "an inserted event"
     return UsageError(
-        f"the changed history cannot be: {which} ({place.draft.type}): {error.message}",
+        f"the changed history cannot be: {_name(place.seq)} ({place.draft.type}): {error.message}",
         key="changes",
         advice="Change or drop that event too; nothing was written.",
     )
