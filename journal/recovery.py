@@ -239,11 +239,13 @@ def decoded(segment: Segment, at: Position, size: int) -> Iterator[Block | Damag
 
 
 def _decodes(lines: bytes) -> bool:
+    """Say whether each line is an event, of the seq that it begins with (and has no second one)."""
     try:
-        codec.decode_events(lines)
+        seqs = [event.seq for event in codec.decode_events(lines)]
     except ValueError:
         return False
-    return True
+    heads = map(codec.LINE_HEAD.match, lines.split(b"\n")[:-1])
+    return seqs == [int(head[1]) if head else 0 for head in heads]
 
 
 def salvage(data: bytes, crc: int) -> list[bytes]:
@@ -332,7 +334,9 @@ def _check_line(
         event = codec.decode_event(line)
     except ValueError as error:
         return None, f"a line that is no event ({error})"
-    if head is None or event.seq <= last_seq or (following and event.seq != last_seq + 1):
+    if head is None or int(head[1]) != event.seq:
+        return None, f"a line of event {event.seq} that does not begin as such"
+    if event.seq <= last_seq or (following and event.seq != last_seq + 1):
         return None, f"event {event.seq} where event {last_seq + 1} is due"
     after = Position(offset + len(line), codec.crc_after(tail.crc), lost_upto(event), event.time)
     return (after if event.type == "journal.lost" else after._replace(seq=event.seq)), ""

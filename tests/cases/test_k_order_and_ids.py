@@ -1,10 +1,11 @@
 """Group K: order, time and ids. Order is by seq everywhere; time never goes back."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from journal.errors import Conflict, Corrupt, UsageError
+from journal.errors import Conflict, Corrupt, JournalError, UsageError
 from journal.event import Draft, format_time, parse_time, time_to_ms
 from tests.cases.made import (
     Made,
@@ -265,6 +266,23 @@ def test_k04_forged_swap_of_numbers_is_named_by_verify(
         report = engine.verify()
     assert not report.ok
     assert (report.problems[0].kind, report.problems[0].seq) == ("order", due)
+
+
+@pytest.mark.parametrize(
+    "time", ["2026-03-01T24:00:00.000Z", "2026-02-30T00:00:00.000Z", "2026-03-01T00:00:.00000Z"]
+)
+def test_k04_forged_time_that_is_none_is_named_by_verify_and_nothing_is_written_after_it(
+    tmp_path: Path, time: str
+) -> None:
+    made = make(tmp_path, 3)
+    lines = made.log.read_bytes().splitlines(keepends=True)
+    lines[2] = re.sub(rb'"time":"[^"]*"', b'"time":"' + time.encode() + b'"', lines[2])
+    made.log.write_bytes(seal(lines))
+    made.forget()
+    with made.open(read_only=True) as engine:
+        assert [(one.kind, one.seq) for one in engine.verify().problems][:1] == [("time", 3)]
+    with unchanged(made), pytest.raises(JournalError, match="is no time"):
+        made.open()
 
 
 def test_k04_forged_times_that_go_back_are_named_by_verify(tmp_path: Path) -> None:

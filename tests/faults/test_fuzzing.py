@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 
 import journal
-from journal import codec, recovery
+from journal import codec, recovery, segment
 from journal.segment import name_of
 from tests.faults import fuzzing, row_hostile
 from tests.faults.row import Violation
@@ -45,6 +45,10 @@ def test_a_reader_that_passes_damage_over_is_found(tmp_path: Path) -> None:
         row_hostile.fuzz_lines(tmp_path / "run", 500)
 
 
+TWICE = (
+    b'{"seq":2,"time":"2026-03-01T00:00:00.000Z","type":"set","data":{"path":"/a","value":1},'
+    b'"seq":18446744073709551616'
+)
 FOUND = [
     # Lines whose crc fits, of somebody who knew the format, and that a reader once fell over.
     b'{"seq":2,"time":"2026-03-01T00:00:00.000Z","type":& "set","data":{}',
@@ -61,6 +65,9 @@ FOUND = [
     b'{"format":1,"previous":{"segment":"../../planted.jsonl"}}',
     b'{"seq":2,"time":"2026-03-01T00:00:00.000Z","type":"journal.adopted","data":[]',
     b'{"seq":2,"time":"2026-03-01T00:00:00.000Z","type":"journal.restored","data":{"patch":{}}',
+    b'{"seq":2,"time":"2026-03-01T44:00:00.000Z","type":"set","data":{"path":"/a","value":1}',
+    b'{"seq":2,"time":"2026-03-01T00:00:0\xef\xbb\xbf","type":"set","data":{"path":"/a","value":1}',
+    TWICE,
 ]
 
 
@@ -82,6 +89,20 @@ def test_line_that_checks_and_is_no_event_of_ours_is_met_by_errors_of_the_tree(
         (path / name).unlink()
     row_hostile.use_journal(path)
     assert [one.name for one in tmp_path.iterdir()] == ["run"]
+
+
+@pytest.mark.parametrize("bodies", [[TWICE], [b"no line", TWICE]])
+def test_line_that_says_its_seq_twice_is_damage(tmp_path: Path, bodies: list[bytes]) -> None:
+    with journal.init(tmp_path / "run"):
+        pass
+    log = tmp_path / "run" / "log" / name_of(1)
+    first = log.read_bytes()
+    log.write_bytes(first + codec.seal(bodies, codec.crc_after(int(first[-11:-3], 16)))[0])
+    with segment.Segment(log) as subject:
+        block, damage = recovery.decoded(subject, subject.start, subject.size())
+    assert isinstance(block, segment.Block)
+    assert isinstance(damage, recovery.Damage)
+    assert damage.lines == len(bodies)
 
 
 def test_an_error_outside_the_tree_is_found(tmp_path: Path) -> None:
