@@ -11,42 +11,27 @@
 
 I1  A fold is a pure function of the log: an apply function takes no clock, no random, no input but
     its arguments. It owns the state, may change it in place, and returns it.
-I2  Blocks of lines are decoded typed, at once; only a block that does not fit is decoded line by
-    line. There is no other Python per event than the apply function itself.
+I2  Blocks of lines are decoded typed, at once (see `projections.typed_lines`). There is no other
+    Python per event than the apply function itself.
 I3  Unknown types, and data that does not fit its class, are counted and leave the state alone.
 I4  The four engine events that carry state are applied here, for every projection alike.
 
 It reads no files; `projections.view` writes the state where people look.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Union
+from typing import Any
 
 import msgspec
 
-from journal import codec, unfit
 from journal.errors import Corrupt, JournalError, ProjectionError, UsageError
-from journal.event import (
-    ADOPTED,
-    CARRIES_STATE,
-    CHECKPOINT,
-    CREATED,
-    FORKED,
-    LOST,
-    PRUNED,
-    RECOVERED,
-    REPAIRED,
-    RESTORED,
-    ROTATED,
-    TAKEN_OVER,
-    Event,
-    is_engine_type,
-)
+from journal.event import CARRIES_STATE, LOST, is_engine_type
 from projections.patch import apply_patch
 from projections.patch.touching import touched_by_patch
 from projections.revision import compute_revision
+from projections.typed_lines import Carried, TypedLines, Unknown, event_type
+from projections.view_kinds import JSON_VIEW, DocumentView, View, render_json
 
 Apply = Callable[[Any, Any], Any]
 """(state, event) -> state; see I1."""
@@ -68,60 +53,6 @@ _TOTAL = (
     "An apply function must accept every event that it once accepted; "
     "mend its code, the log is as it was."
 )
-_TYPE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}")
-_ENGINE_TYPES = (
-    CREATED,
-    ROTATED,
-    FORKED,
-    RECOVERED,
-    LOST,
-    CHECKPOINT,
-    PRUNED,
-    TAKEN_OVER,
-    ADOPTED,
-    RESTORED,
-    REPAIRED,
-)
-
-
-class DocumentView(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that is replaced whole: `render` makes its bytes from the state.
-
-    `holds_state`: read as JSON they are the state again, so that it can be read from there.
-    """
-
-    name: str = "state"
-    file: str = "state.json"
-    render: Callable[[Any], bytes]
-    holds_state: bool = True
-
-
-class LinesView(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that is appended to: `line` makes an event's line, with its LF, or None.
-
-    It gets the state after the event, and the event as it stands in the log (not the typed one).
-    `adopt` makes a draft's (type, data) of a line that somebody else appended, such that `line`
-    of that event gives the same bytes; None if the line cannot be one. `note_repair` makes the
-    (type, data) of an event that remembers why the file had to be mended. `corrupt_beside`: a
-    file without one good line is kept beside it, as `FILE.corrupt.TIME`, and not in quarantine.
-    """
-
-    name: str
-    file: str
-    line: Callable[[Any, Event], bytes | None]
-    adopt: Callable[[bytes], tuple[str, Any] | None]
-    note_repair: Callable[[str], tuple[str, Any] | None] | None = None
-    corrupt_beside: bool = False
-
-
-View = DocumentView | LinesView
-
-
-class Carried(msgspec.Struct, frozen=True):
-    """The data of an engine event that carries state: `patch` (RFC 6902) or the whole `state`."""
-
-    patch: list[dict[str, Any]] | msgspec.UnsetType = msgspec.UNSET
-    state: Any = msgspec.UNSET
 
 
 class Hole(Exception):
@@ -130,14 +61,6 @@ class Hole(Exception):
     def __init__(self, seq: int) -> None:
         super().__init__(seq)
         self.seq = seq
-
-
-class Unknown(msgspec.Struct, frozen=True):
-    """A line whose type the projection does not know, or whose data does not fit its class."""
-
-    seq: int
-    type: str
-    why: str
 
 
 class Projection:
@@ -191,17 +114,13 @@ class Projection:
         self._upcasts = tuple(upcasts)
         self.types = {event_type(event): event for event in self.events}
         self.retired = {event_type(event) for event in self._upcasts}
+        self._typed = TypedLines(self._all_events())
         self._apply: dict[type[Any], Apply] = {Unknown: _leave}
-        lines = [self._line_class(event_type(event), event) for event in self._all_events()]
-        for line, event in zip(lines, self._all_events(), strict=True):
+        for event in self._all_events():
+            line = self._typed.classes[event_type(event)]
             self._apply[line] = self.events.get(event) or self._apply_upcast
-        self._lines = dict(zip(map(event_type, self._all_events()), lines, strict=True))
-        for engine_type in _ENGINE_TYPES:
-            carries = engine_type in CARRIES_STATE
-            line = _make_line(engine_type, Carried if carries else msgspec.Raw)
-            self._apply[line] = _apply_carried if carries else _leave
-            lines.append(line)
-        lost = lines[len(lines) - len(_ENGINE_TYPES) + _ENGINE_TYPES.index(LOST)]
+        for engine_type, line in self._typed.engine_classes.items():
+            self._apply[line] = _apply_carried if engine_type in CARRIES_STATE else _leave
         self._touches = {
             line: _touch_nothing
             if apply is _leave
@@ -211,17 +130,11 @@ class Projection:
             for line, apply in self._apply.items()
             if apply != self._apply_upcast
         }
-        self._apply_to_hole = {**self._apply, lost: _meet_hole}
-        self._decoder = msgspec.json.Decoder(Union[tuple(lines)])  # noqa: UP007 - built at run time
-        self._parts_decoder: msgspec.json.Decoder[Any] | None = None
+        self._knows_parts = False
+        self._apply_to_hole = {**self._apply, self._typed.engine_classes[LOST]: _meet_hole}
 
     def _all_events(self) -> list[type[Any]]:
         return [*self.events, *self._upcasts]
-
-    def _line_class(self, name: str, event: type[Any]) -> type[Any]:
-        if not _TYPE_NAME.fullmatch(name) or is_engine_type(name):
-            raise UsageError(f"{name!r} cannot be the type of an event", key=name)
-        return _make_line(name, event)
 
     @property
     def revision(self) -> str:
@@ -232,7 +145,7 @@ class Projection:
                 view.render if isinstance(view, DocumentView) else view.line for view in self.views
             ]
             modules = {part.__module__ for part in [*parts, *self._all_events(), *views] if part}
-            self._revision = compute_revision(modules - {"builtins", __name__})
+            self._revision = compute_revision(modules - {"builtins", render_json.__module__})
         return self._revision
 
     # --- folding ---------------------------------------------------------------------------------
@@ -250,38 +163,20 @@ class Projection:
 
         Raises `ValueError` for a line that is no event, though it checks.
         """
-        try:
-            return self._decoder.decode_lines(lines)
-        except (msgspec.ValidationError, RecursionError):
-            events = [self._decode_one(line) for line in lines.split(b"\n")[:-1]]
-        if unknown is not None:
-            unknown.extend(event for event in events if isinstance(event, Unknown))
-        return events
+        return self._typed.decode(lines, unknown)
 
     def decode_parts(self, lines: bytes) -> list[Any] | None:
         """Decode as `decode` does, each event with its `part`; None where one is not understood."""
-        if self._parts_decoder is None:
-            self._parts_decoder = self._make_parts_decoder()
-        try:
-            return self._parts_decoder.decode_lines(lines)
-        except (msgspec.ValidationError, RecursionError):
-            return None
+        events = self._typed.decode_parts(lines)
+        if not self._knows_parts:
+            # New tables, as a copy of this projection has the old ones too.
+            self._apply = self._with_parts(self._apply)
+            self._apply_to_hole = self._with_parts(self._apply_to_hole)
+            self._knows_parts = True
+        return events
 
-    def _make_parts_decoder(self) -> msgspec.json.Decoder[Any]:
-        lines = {line: _with_part(line) for line in self._apply_to_hole if line is not Unknown}
-        # New tables, as a copy of this projection has the old ones too.
-        self._apply = self._apply | {part: self._apply[line] for line, part in lines.items()}
-        self._apply_to_hole = self._apply_to_hole | {
-            part: self._apply_to_hole[line] for line, part in lines.items()
-        }
-        return msgspec.json.Decoder(Union[tuple(lines.values())])  # noqa: UP007 - at run time
-
-    def _decode_one(self, line: bytes) -> Any:
-        try:
-            return self._decoder.decode(line)
-        except (msgspec.ValidationError, RecursionError) as error:
-            plain = codec.decode_event(line)
-            return Unknown(plain.seq, plain.type, unfit.say(error, "its line"))
+    def _with_parts(self, table: dict[type[Any], Apply]) -> dict[type[Any], Apply]:
+        return table | {part: table[line] for line, part in self._typed.with_part.items()}
 
     def apply(self, state: Any, events: list[Any], *, to_hole: bool = False) -> Any:
         """Apply decoded events to `state`; raises `ProjectionError` (`Corrupt` passes through).
@@ -359,25 +254,11 @@ class Projection:
 
     def line_of(self, name: str) -> type[Any]:
         """Return the class of this type's decoded lines: (seq, time, data, actor)."""
-        return self._lines[name]
+        return self._typed.classes[name]
 
     def decode_new(self, lines: bytes) -> list[Any]:
         """Decode lines that are about to be written; raises `UsageError` for data that is unfit."""
-        try:
-            return self._decoder.decode_lines(lines)
-        except msgspec.ValidationError:
-            pass
-        for line in lines.split(b"\n")[:-1]:
-            try:
-                self._decoder.decode(line)
-            except msgspec.ValidationError as error:
-                event = codec.decode_event(line)
-                raise UsageError(
-                    f"{event.type}: {unfit.say(error)}",
-                    key="data",
-                    advice=_shape(self.types.get(event.type)),
-                ) from error
-        raise AssertionError("a block does not fit, but each of its lines does")
+        return self._typed.decode_new(lines)
 
     def apply_new(self, state: Any, events: list[Any], *, check: bool = True) -> Any:
         """Apply events that are about to be written and check the result.
@@ -433,43 +314,6 @@ class _Upcasted(msgspec.Struct, frozen=True):
     data: Any
 
 
-def event_type(event: type[Any]) -> str:
-    """Return the type name of an event's struct: its `event_type`, or its name in snake case."""
-    known = _type_names.get(event)
-    if known is None:
-        given = getattr(event, "event_type", None)
-        snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", event.__name__).lower()
-        known = _type_names[event] = given if isinstance(given, str) else snake
-    return known
-
-
-_type_names: dict[type[Any], str] = {}
-
-
-def _make_line(name: str, data: Any) -> type[Any]:
-    """Make the struct of a whole line whose `type` is `name` and whose data is typed."""
-    return msgspec.defstruct(
-        "Line",
-        [("seq", int), ("time", str), ("data", data), ("actor", str, "")],
-        tag_field="type",
-        tag=name,
-        gc=False,
-        namespace={"type": name},
-    )
-
-
-def _with_part(line: type[Any]) -> type[Any]:
-    """Make the same struct, with the part of an append that the line is."""
-    return msgspec.defstruct(
-        "Line",
-        [("part", tuple[int, int], (1, 1))],
-        bases=(line,),
-        tag_field="type",
-        tag=line.type,
-        gc=False,
-    )
-
-
 def _leave(state: Any, event: Any) -> Any:  # noqa: ARG001 - the shape of an apply function
     return state
 
@@ -496,23 +340,3 @@ def _touched_by_carried(event: Any) -> list[str]:
     if carried.state is not msgspec.UNSET:
         return [""]
     return touched_by_patch(carried.patch) if isinstance(carried.patch, list) else []
-
-
-def _shape(event: type[Any] | None) -> str:
-    if event is None:
-        return ""
-    fields = [
-        field.name + ("" if field.required else "?") for field in msgspec.structs.fields(event)
-    ]
-    optional = " (? may be left out)" if any(name.endswith("?") for name in fields) else ""
-    return f"Its data has: {', '.join(fields)}{optional}."
-
-
-def render_json(state: Any) -> bytes:
-    """Write a state as JSON, indented by two spaces, with a final LF."""
-    import orjson
-
-    return orjson.dumps(state, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-
-
-JSON_VIEW = DocumentView(render=render_json)

@@ -27,7 +27,7 @@ from journal import codec, durable, regular
 from journal.config import ViewsConfig
 from journal.errors import Drift
 from journal.witness import ViewRecord, Voucher
-from projections.projection import LinesView, View
+from projections.view_kinds import LinesView, View
 
 Status = Literal["ours", "missing", "broken", "foreign"]
 

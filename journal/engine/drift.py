@@ -42,7 +42,7 @@ from journal.event import ADOPTED, TAKEN_OVER, Draft, Event, facts
 from journal.witness import ViewRecord, Voucher
 from projections import view as views
 from projections.patch import apply_patch, diff, equal
-from projections.projection import DocumentView, LinesView
+from projections.view_kinds import DocumentView, LinesView
 
 OnDrift = Literal["refuse", "adopt", "replace", "leave"]
 """What becomes of drift at opening; `leave` leaves it to `rebuild`, which compares and replaces."""

@@ -23,7 +23,8 @@ from journal import codec
 from journal.errors import UsageError
 from journal.event import Draft, parse_time
 from journal.log.lines import Encoded
-from projections.projection import Projection, event_type
+from projections.projection import Projection
+from projections.typed_lines import event_type
 
 _MAX_NAME_CHARACTERS = 1000
 _MAX_HEADS = 256

@@ -19,7 +19,7 @@ from journal.log.history import History
 from journal.log.reader import Reader
 from journal.witness import ViewRecord, Voucher, Witness
 from projections import view as views
-from projections.projection import LinesView, View
+from projections.view_kinds import LinesView, View
 from snapshots.store import Entry
 
 _TRIES = 50

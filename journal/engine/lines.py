@@ -20,7 +20,7 @@ from journal.errors import JournalError
 from journal.event import Draft
 from journal.witness import ViewRecord
 from projections import view as views
-from projections.projection import LinesView
+from projections.view_kinds import LinesView
 
 _MOST_EVENTS = 2000
 _MOST_BYTES = 4 << 20

@@ -19,7 +19,7 @@ from journal.engine.viewing import Viewer
 from journal.errors import Corrupt, Drift, JournalError, ProjectionError
 from projections import view as views
 from projections.patch import equal
-from projections.projection import DocumentView, LinesView, View
+from projections.view_kinds import DocumentView, LinesView, View
 
 _REBUILD = "`journal rebuild` puts it back as the log has it"
 _ADOPT = f"`journal adopt` records the difference as an event; {_REBUILD}"

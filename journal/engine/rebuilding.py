@@ -20,7 +20,7 @@ from journal.engine.viewing import Viewer
 from journal.event import format_time
 from journal.witness import ViewRecord, Witness
 from projections import view as views
-from projections.projection import LinesView
+from projections.view_kinds import LinesView
 from snapshots import snapshot
 from snapshots.snapshot import AUTO
 

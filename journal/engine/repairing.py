@@ -35,7 +35,8 @@ from journal.recovery import Damage
 from journal.segment import Block, Position, Segment, is_name, list_names, lost_upto, name_of
 from projections import catalog
 from projections import view as views
-from projections.projection import DocumentView, Projection
+from projections.projection import Projection
+from projections.view_kinds import DocumentView
 from snapshots.store import Store
 
 NOTE_NAME = "repair.json"

@@ -17,7 +17,8 @@ from journal.errors import Corrupt
 from journal.event import CARRIES_STATE, LOST, facts
 from journal.log.history import History
 from journal.segment import Block, lost_upto
-from projections.projection import Hole, Projection, Unknown
+from projections.projection import Hole, Projection
+from projections.typed_lines import Unknown
 from snapshots.store import Store
 
 

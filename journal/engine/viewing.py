@@ -23,8 +23,9 @@ from journal.event import Event, format_time
 from journal.segment import Block
 from journal.witness import Synced, ViewRecord, Voucher, Witness
 from projections import view as views
-from projections.projection import DocumentView, LinesView, Unknown, View
+from projections.typed_lines import Unknown
 from projections.view import Line
+from projections.view_kinds import DocumentView, LinesView, View
 
 _STAMP_MARKS = str.maketrans(":.", "--")
 

@@ -20,7 +20,8 @@ from journal.event import Clock, Draft, now_ms
 from projections.agloop import takeover
 from projections.agloop.projection import LOG_VIEW, PROJECTION, STATE_VIEW, note_rebuild
 from projections.agloop.schema import AGENT
-from projections.projection import Projection, event_type
+from projections.projection import Projection
+from projections.typed_lines import event_type
 
 if TYPE_CHECKING:
     from journal import Engine

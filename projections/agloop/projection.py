@@ -15,7 +15,8 @@ from projections.agloop import line
 from projections.agloop.applying import APPLY
 from projections.agloop.schema import check, check_adoption, complete, initial, ordered
 from projections.foreign import read_json
-from projections.projection import DocumentView, LinesView, Projection
+from projections.projection import Projection
+from projections.view_kinds import DocumentView, LinesView
 
 NAME = "agloop"
 STATE_VIEW = "state"

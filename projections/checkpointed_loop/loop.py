@@ -32,7 +32,7 @@ from journal.event import Clock, now_ms
 from journal.log.history import FOLDER_NAME
 from projections.checkpointed_loop import commands, reading
 from projections.checkpointed_loop.events import Initialized
-from projections.projection import event_type
+from projections.typed_lines import event_type
 
 NAME = "checkpointed_loop"
 Command = Callable[..., Sequence[msgspec.Struct]]

@@ -17,7 +17,8 @@ from projections.checkpointed_loop.events import (
     Reinitialized,
     Transitioned,
 )
-from projections.projection import DocumentView, Projection
+from projections.projection import Projection
+from projections.view_kinds import DocumentView
 
 
 def _initialized(state: Any, event: Any) -> Any:

@@ -24,7 +24,7 @@ from journal import codec, plural
 from journal.errors import Corrupt, UsageError
 from journal.event import CARRIES_STATE, LOST, Event, is_engine_type
 from projections.document.projection import PROJECTION, Imported
-from projections.projection import Unknown
+from projections.typed_lines import Unknown
 
 if TYPE_CHECKING:
     from journal import Engine

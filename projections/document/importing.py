@@ -11,7 +11,7 @@ Memory: one batch, the version at hand, and two copies of the state.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,7 +26,7 @@ from projections.document.recorded import Recorded
 from projections.document.report import ImportReport
 from projections.document.translation import Translation, translate
 from projections.document.version import Problem, Version
-from projections.projection import event_type
+from projections.typed_lines import event_type
 
 if TYPE_CHECKING:
     from journal import Engine
@@ -236,7 +236,7 @@ def _append_all(engine: "Engine", planned: Iterator[_Planned], report: ImportRep
 
 def _append(engine: "Engine", batch: list[Draft], seq: int, report: ImportReport) -> int:
     try:
-        events: list[Event] = engine.append_batch(batch, expected_seq=seq)
+        events: Sequence[Event] = engine.append_batch(batch, expected_seq=seq)
     except Conflict as error:
         raise Conflict(
             f"somebody else changed the state during the import: {error.message}",

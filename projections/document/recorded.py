@@ -19,7 +19,7 @@ from projections.document.projection import Imported
 from projections.document.translation import content_of, parse, text_of
 from projections.document.version import Problem, Version
 from projections.patch import equal
-from projections.projection import event_type
+from projections.typed_lines import event_type
 
 if TYPE_CHECKING:
     from journal import Engine

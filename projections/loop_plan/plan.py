@@ -36,7 +36,8 @@ from projections.loop_plan.slug import check_new_slug, make_slug
 from projections.loop_plan.states import Json
 from projections.loop_plan.verbs import Command, Verbs
 from projections.patch import copy
-from projections.projection import event_type, render_json
+from projections.typed_lines import event_type
+from projections.view_kinds import render_json
 
 Say = Callable[[str], None]
 

@@ -12,7 +12,7 @@ from journal import codec
 from journal.event import Event
 from projections.loop_plan.projection import PROJECTION
 from projections.loop_plan.states import Json
-from projections.projection import event_type
+from projections.typed_lines import event_type
 
 _ANY_TIME = "2026-01-01T00:00:00.000Z"
 

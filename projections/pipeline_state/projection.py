@@ -35,7 +35,8 @@ from projections.pipeline_state.events import (
     StateRebuilt,
     TierChanged,
 )
-from projections.projection import DocumentView, Projection
+from projections.projection import Projection
+from projections.view_kinds import DocumentView
 
 # --- a run begins --------------------------------------------------------------------------------
 

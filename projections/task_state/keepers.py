@@ -19,13 +19,13 @@ from journal import codec
 from journal.errors import UsageError
 from journal.event import Clock, Event, format_time
 from projections.patch import copy
-from projections.projection import event_type
 from projections.task_state.events import Normalized
 from projections.task_state.old_file import OldFile, read_old_file
 from projections.task_state.places import Place, check_thread, state_key
 from projections.task_state.projection import NAME, PROJECTION
 from projections.task_state.states import STORE_TIMEOUT_S, Json, check, exists
 from projections.task_state.storage import StorageAdapter
+from projections.typed_lines import event_type
 
 Command = Callable[..., list[msgspec.Struct]]
 Say = Callable[[str], None]

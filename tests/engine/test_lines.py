@@ -14,7 +14,8 @@ import journal
 from journal import durable
 from journal.errors import JournalError
 from journal.event import Event
-from projections.projection import DocumentView, LinesView, Projection, render_json
+from projections.projection import Projection
+from projections.view_kinds import DocumentView, LinesView, render_json
 
 
 class Noted(msgspec.Struct, forbid_unknown_fields=True):

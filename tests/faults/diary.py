@@ -10,7 +10,8 @@ import msgspec
 from journal import codec
 from journal.errors import UsageError
 from journal.event import Event
-from projections.projection import JSON_VIEW, LinesView, Projection
+from projections.projection import Projection
+from projections.view_kinds import JSON_VIEW, LinesView
 
 
 class Counted(msgspec.Struct, forbid_unknown_fields=True):

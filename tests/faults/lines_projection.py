@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 
 from journal.event import Event
-from projections.projection import JSON_VIEW, LinesView, Projection
+from projections.projection import Projection
+from projections.view_kinds import JSON_VIEW, LinesView
 
 LINES = "lines.jsonl"
 

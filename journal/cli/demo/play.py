@@ -131,7 +131,7 @@ def _a_history_becomes_a_journal(stage: _Stage) -> _History:
 
 
 def _as_view(state: Any) -> bytes:
-    from projections.projection import render_json
+    from projections.view_kinds import render_json
 
     return render_json(state)
 

@@ -17,7 +17,7 @@ from journal.errors import JournalError
 from journal.event import CARRIES_STATE, Draft, Event, is_engine_type
 from journal.regular import read_range
 from journal.segment import BLOCK_BYTES, Segment
-from projections.projection import Unknown
+from projections.typed_lines import Unknown
 
 _ENOUGH_S = 0.2
 _MOST_RUNS = 50

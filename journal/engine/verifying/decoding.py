@@ -13,7 +13,8 @@ from journal import recovery
 from journal.event import LOST
 from journal.recovery import Damage
 from journal.segment import Block, Position, Segment
-from projections.projection import Projection, Unknown
+from projections.projection import Projection
+from projections.typed_lines import Unknown
 
 
 class Decoded(NamedTuple):

@@ -20,7 +20,7 @@ from journal.engine.viewing import Viewer
 from journal.errors import Corrupt, JournalError
 from projections import view as views
 from projections.patch import diff, equal
-from projections.projection import LinesView
+from projections.view_kinds import LinesView
 from snapshots import snapshot
 
 

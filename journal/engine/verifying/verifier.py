@@ -29,7 +29,7 @@ from journal.errors import JournalError
 from journal.event import CHECKPOINT, LOST, PRUNED, are_times
 from journal.recovery import Damage
 from journal.segment import Block, Segment
-from projections.projection import Unknown
+from projections.typed_lines import Unknown
 
 Progress = Callable[[int, int], None]
 """(events done, events in all)."""
