@@ -14,13 +14,20 @@ from journal.cli.targets import open_target, refuse_own
 from journal.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from journal.engine.benching.report import Benched, Breakdown, PolicyCost, Timed
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
     parsing.add(
-        app, "bench", bench, "journal bench run --html bench.html", "journal bench --events 100000"
+        app,
+        "bench",
+        bench,
+        "journal bench run --html bench.html",
+        "journal bench run --snapshots min_bytes=16384,keep=100",
+        "journal bench --events 100000",
     )
 
 
@@ -41,6 +48,15 @@ def bench(
         str,
         typer.Option("--html", metavar="FILE", help="Write it as a page, too.", show_default=False),
     ] = "",
+    snapshots: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE,…",
+            help="Compare this policy, too, as log_ratio=8,min_bytes=16384,keep=100 (more than "
+            "once, for several).",
+            show_default=False,
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure how fast this journal is, here.
@@ -57,12 +73,14 @@ def bench(
         raise UsageError("the journal is named twice, as DIR and with --dir", key="dir")
     if page:
         refuse_own(page)
+    asked = [read_settings(text) for text in snapshots or ()]
     with _Stages() as stage:
         if events:
-            found = run.bench_made_up(read_count(events, "--events"), stage=stage)
+            count = read_count(events, "--events")
+            found = run.bench_made_up(count, snapshots=asked, stage=stage)
         else:
             opening.let_own_projections_in()
-            found = run.bench(finding.find(place or folder), stage=stage)
+            found = run.bench(finding.find(place or folder), snapshots=asked, stage=stage)
     if page:
         from journal.engine.benching.page import render
 
@@ -73,6 +91,22 @@ def bench(
         output.put_report(found)
     else:
         _put(found)
+
+
+def read_settings(text: str) -> dict[str, float]:
+    """Read settings written as KEY=VALUE,…; raises `UsageError` for what is not written so."""
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        key, _, value = part.partition("=")
+        try:
+            found[key.strip()] = int(value) if value.strip().isdecimal() else float(value)
+        except ValueError:
+            raise UsageError(
+                f"--snapshots: {part!r} is not a key and a number",
+                key="snapshots",
+                advice="Write it like log_ratio=8,min_bytes=16384,keep=100.",
+            ) from None
+    return found
 
 
 class _Stages:
@@ -115,13 +149,15 @@ def _put(found: "Benched") -> None:
         for line in _shares(taken):
             output.put(line)
     output.put("")
-    output.put("what other snapshots would cost (snapshots.log_ratio in journal.yaml; * is now)")
+    output.put("what other snapshots would cost (snapshots in journal.yaml; * is now)")
+    names = policy_names(found.policies)
+    width = max(map(len, names), default=0)
     output.put(
-        f"  {'ratio':>6}{'every':>10}{'kept':>7}{'size':>11}{'of log':>8}"
-        f"{'state-at p50':>14}{'p99':>10}{'newest':>10}"
+        f"  {'log_ratio':<{width}}{'every':>9}{'kept':>7}{'size':>10}{'of log':>8}"
+        f"{'state-at p50':>14}{'p99':>9}{'newest':>9}"
     )
-    for cost in found.policies:
-        output.put(_policy(cost))
+    for name, cost in zip(names, found.policies, strict=True):
+        output.put(f"{'*' if cost.is_own else ' '} {name:<{width}}{_policy(cost)}")
     for note in found.notes:
         output.say(note)
 
@@ -141,13 +177,25 @@ def _shares(taken: "Breakdown") -> list[str]:
     ]
 
 
+def policy_names(costs: "Sequence[PolicyCost]") -> list[str]:
+    """Name each policy by its ratio, and by what else differs from the journal's own."""
+    own = next(cost for cost in costs if cost.is_own)
+    names = []
+    for cost in costs:
+        name = f"{cost.log_ratio:g}"
+        if cost.min_bytes != own.min_bytes:
+            name += f", min_bytes {output.size(cost.min_bytes)}"
+        if cost.keep != own.keep:
+            name += f", keep {cost.keep:,}"
+        names.append(name.ljust(len("log_ratio")))
+    return names
+
+
 def _policy(cost: "PolicyCost") -> str:
-    mark = "*" if cost.is_own else " "
     return (
-        f"{mark} {cost.log_ratio:>6g}{cost.every:>10,}{cost.snapshots:>7,}"
-        f"{output.size(cost.size_bytes):>11}{cost.of_log:>8.0%}"
-        f"{milliseconds(cost.state_at_p50_ms):>14}{milliseconds(cost.state_at_p99_ms):>10}"
-        f"{milliseconds(cost.newest_ms):>10}"
+        f"{cost.every:>9,}{cost.snapshots:>7,}{output.size(cost.size_bytes):>10}{cost.of_log:>8.0%}"
+        f"{milliseconds(cost.state_at_p50_ms):>14}{milliseconds(cost.state_at_p99_ms):>9}"
+        f"{milliseconds(cost.newest_ms):>9}"
     )
 
 

@@ -60,12 +60,24 @@ def test_bench_of_a_folder_without_a_journal_says_so(run: Run) -> None:
         (["run", "--dir", "run"], "the journal is named twice"),
         (["--events", "1"], "shows nothing"),
         (["--events", "many"], "is not a number"),
+        (["--events", "9", "--snapshots", "keep"], "is not a key and a number"),
+        (["--events", "9", "--snapshots", "kept=3"], "no setting of snapshots"),
+        (["--events", "9", "--snapshots", "keep=0"], "keep 1 or more"),
+        (["--events", "9", "--snapshots", "keep=1.5"], "keep is a number, a whole number"),
     ],
 )
 def test_bench_refuses_what_makes_no_sense(run: Run, args: list[str], words: str) -> None:
     ran = run("bench", *args)
     assert (ran.code, ran.out) == (2, "")
     assert words in ran.err
+
+
+def test_a_policy_that_was_asked_for_stands_last_and_is_named_by_what_differs(run: Run) -> None:
+    given = ["--events", "300", "--snapshots", "min_bytes=100,keep=3"]
+    costs = run("bench", *given, "--json").json["policies"]
+    assert (costs[-1]["min_bytes"], costs[-1]["keep"], costs[-1]["snapshots"]) == (100, 3, 3)
+    assert len(costs) == 6
+    assert "4, min_bytes 100 bytes, keep 3 " in run("bench", *given).out
 
 
 def test_a_policy_with_a_larger_ratio_keeps_fewer_bytes_and_never_more_than_its_share() -> None:

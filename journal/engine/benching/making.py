@@ -4,8 +4,8 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+from journal.engine.beginning import init_journal
 from journal.engine.benching.timing import MOST_APPENDS, SEED
-from journal.engine.opening import init_journal
 
 _TASKS = 200
 _BATCH = 1000

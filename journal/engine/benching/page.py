@@ -155,6 +155,8 @@ def _policies(costs: Sequence[PolicyCost]) -> str:
         f"<tr><td>{'<b>' if cost.is_own else ''}{cost.log_ratio:g}"
         f"{' · now</b>' if cost.is_own else ''}</td>"
         + _cells(
+            _size(cost.min_bytes),
+            f"{cost.keep:,}",
             f"{cost.every:,}",
             f"{cost.snapshots:,}",
             _size(cost.size_bytes),
@@ -167,13 +169,15 @@ def _policies(costs: Sequence[PolicyCost]) -> str:
         for cost in costs
     ]
     heads = (
-        *("log_ratio", ">events between", ">kept", ">bytes", ">of the log"),
+        *("log_ratio", ">min_bytes", ">keep", ">events between", ">kept", ">bytes", ">of the log"),
         *(">state at, p50", ">p99", ">newest state"),
     )
     return _section(
         "What other snapshots would cost",
         "A snapshot is due when the log has grown by so many times the newest one's size "
-        "(<code>snapshots.log_ratio</code> in journal.yaml).",
+        ""
+        "(<code>snapshots.log_ratio</code> in journal.yaml), and by <code>min_bytes</code>; beyond "
+        "<code>keep</code> the older ones are thinned.",
         f'<div class="wide">{_curve(costs)}</div>',
         _table(heads, rows),
     )

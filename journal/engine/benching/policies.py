@@ -11,18 +11,19 @@ import random
 import statistics
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from journal import codec
+from journal import codec, unfit
 from journal.config import SnapshotsConfig
 from journal.engine.benching.report import PolicyCost
 from journal.engine.benching.timing import SEED
 from journal.engine.core import Core
 from journal.engine.states import Live, States
+from journal.errors import UsageError
 from journal.event import EARLIEST_TIME
 from snapshots import retention, snapshot
 from snapshots.store import Store
@@ -74,17 +75,49 @@ def place_snapshots(points: Sequence[Point], config: SnapshotsConfig) -> list[tu
 
 
 def compare(
-    core: Core, points: Sequence[Point], folder: Path, progress: Progress | None
+    core: Core,
+    points: Sequence[Point],
+    folder: Path,
+    further: Sequence[Mapping[str, object]] = (),
+    progress: Progress | None = None,
 ) -> list[PolicyCost]:
-    """Measure the policies, the journal's own among them."""
+    """Measure policies: the journal's own, the same with other ratios, and `further` ones.
+
+    Each of those names what differs from the journal's own; raises `UsageError` for what
+    `journal.yaml` would not take either.
+    """
     own = core.config.snapshots
     ratios = sorted({*RATIOS, own.log_ratio})
+    asked: list[Mapping[str, object]] = [{"log_ratio": ratio} for ratio in ratios]
+    asked += further
+    configs = [change_snapshots(own, changes) for changes in asked]
     found: list[PolicyCost] = []
-    for number, ratio in enumerate(ratios, 1):
-        config = msgspec.structs.replace(own, log_ratio=ratio)
-        found.append(_measure(core, points, config, folder / f"{number}", ratio == own.log_ratio))
+    for number, config in enumerate(configs, 1):
+        found.append(_measure(core, points, config, folder / f"{number}", config == own))
         if progress is not None:
-            progress(number, len(ratios))
+            progress(number, len(configs))
+    return found
+
+
+def change_snapshots(own: SnapshotsConfig, changes: Mapping[str, object]) -> SnapshotsConfig:
+    """Return a policy with some settings changed; raises `UsageError` for what is none."""
+    known = msgspec.structs.asdict(own)
+    for key in changes:
+        if key not in known:
+            raise UsageError(
+                f"{key!r} is no setting of snapshots",
+                key="snapshots",
+                advice=f"Known are {', '.join(known)}, as in log_ratio=8,keep=100.",
+            )
+    try:
+        found = msgspec.convert({**known, **changes}, SnapshotsConfig)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"snapshots: {unfit.say(error)}", key="snapshots") from error
+    if found.log_ratio <= 0 or found.min_bytes < 0 or found.keep < 1:
+        raise UsageError(
+            "snapshots: log_ratio is above 0, min_bytes 0 or more, keep 1 or more",
+            key="snapshots",
+        )
     return found
 
 
@@ -106,6 +139,8 @@ def _measure(
     size_bytes = sum(size for _, size in snapshots)
     return PolicyCost(
         log_ratio=config.log_ratio,
+        min_bytes=config.min_bytes,
+        keep=config.keep,
         is_own=is_own,
         every=last.seq // (len(seqs) + 1) if seqs else last.seq,
         snapshots=len(seqs),

@@ -38,13 +38,15 @@ class Breakdown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PolicyCost(msgspec.Struct, frozen=True, kw_only=True):
-    """What snapshots cost and give where one is due after `log_ratio` times its size of log.
+    """What the snapshots of one policy cost and give: that of `snapshots` in `journal.yaml`.
 
     `every` is how many events lie between two on average, `of_log` their bytes beside the log's.
     The times are those of `state_at` at random places, and of reading the newest state.
     """
 
     log_ratio: float
+    min_bytes: int
+    keep: int
     is_own: bool
     every: int
     snapshots: int

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import tempfile
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -26,19 +26,28 @@ _BUSY = 0.7
 
 
 def bench(
-    path: str | Path, *, projection: Projection | None = None, stage: Stage | None = None
+    path: str | Path,
+    *,
+    projection: Projection | None = None,
+    snapshots: Sequence[Mapping[str, object]] = (),
+    stage: Stage | None = None,
 ) -> Benched:
     """Measure the journal in the folder `path`, which is only read.
 
     What writes works on a fork beside it, on the same disk, which is removed at the end (in the
-    system's folder for temporary files where nothing can be made beside it). Raises as opening
+    system's folder for temporary files where nothing can be made beside it). `snapshots` are
+    policies to compare with the journal's own, as what differs: `{"keep": 10}`. Raises as opening
     and reading do: a damaged journal has to be mended first.
     """
-    return _bench(Path(path), projection, stage or _quiet, made_up=False)
+    return _bench(Path(path), projection, snapshots, stage or _quiet, made_up=False)
 
 
 def bench_made_up(
-    events: int, *, folder: str | Path | None = None, stage: Stage | None = None
+    events: int,
+    *,
+    folder: str | Path | None = None,
+    snapshots: Sequence[Mapping[str, object]] = (),
+    stage: Stage | None = None,
 ) -> Benched:
     """Measure a journal of so many events that is made up, in a private folder in `folder`.
 
@@ -51,7 +60,7 @@ def bench_made_up(
     notes: list[str] = []
     with _beside(Path(folder or Path.cwd()) / "journal", notes) as place:
         making.make(place / "journal", events, stage("making a journal"))
-        found = _bench(place / "journal", None, stage, made_up=True)
+        found = _bench(place / "journal", None, snapshots, stage, made_up=True)
         return msgspec.structs.replace(found, notes=notes + found.notes)
 
 
@@ -59,17 +68,27 @@ def _quiet(_: str) -> Progress:
     return lambda _done, _total: None
 
 
-def _bench(path: Path, projection: Projection | None, stage: Stage, *, made_up: bool) -> Benched:
+def _bench(
+    path: Path,
+    projection: Projection | None,
+    snapshots: Sequence[Mapping[str, object]],
+    stage: Stage,
+    *,
+    made_up: bool,
+) -> Benched:
     notes: list[str] = _busy()
     with open_journal(path, projection=projection, read_only=True) as engine:
         core = engine._core  # pyright: ignore[reportPrivateUsage]
+        for changes in snapshots:  # before anything is measured
+            policies.change_snapshots(core.config.snapshots, changes)
         reads, apart = _reads(engine, core, projection, stage, notes)
         with _beside(path, notes) as place:
             writes, split, appended = _writes(engine, place, stage, notes)
             weighing = stage("weighing the state")
             points = policies.weigh(core, engine.state_at)
             weighing(1, 1)
-            costs = policies.compare(core, points, place / "snapshots", stage("other policies"))
+            comparing = stage("other policies")
+            costs = policies.compare(core, points, place / "snapshots", snapshots, comparing)
         return Benched(
             path=str(path),
             projection=core.config.projection,
