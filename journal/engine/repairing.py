@@ -20,19 +20,19 @@ from typing import Any
 
 import msgspec
 
-from journal import codec, durable, locks, plural, recovery, regular, witness
+from journal import codec, durable, locks, regular, witness
 from journal import config as configs
 from journal.config import Config
 from journal.engine.appending import Appender
 from journal.engine.checks import check_state
 from journal.engine.core import LOG_FOLDER, QUARANTINE_FOLDER, Core
+from journal.engine.segment_building import SegmentBuilder
 from journal.engine.states import Live, States
 from journal.engine.viewing import Viewer
 from journal.errors import Corrupt, UsageError
-from journal.event import CREATED, FORMAT, LOST, REPAIRED, ROTATED, Event, facts, now_ms
+from journal.event import CREATED, FORMAT, REPAIRED, ROTATED, Event, facts, now_ms
 from journal.log.history import History
-from journal.recovery import Damage
-from journal.segment import Block, Position, Segment, is_name, list_names, lost_upto, name_of
+from journal.segment import Position, Segment, is_name, list_names, name_of
 from projections import catalog
 from projections import view as views
 from projections.projection import Projection
@@ -207,7 +207,7 @@ class _Repair:
         upto: int | None,
     ) -> "_Segment":
         path = self._source(name)
-        builder = _Builder(name, self._header(name, end, previous))
+        builder = SegmentBuilder(name, self._header(name, end, previous))
         whole = path.exists()
         known = self._last_known() if upto is None else upto
         if whole:
@@ -377,85 +377,6 @@ class _Segment(msgspec.Struct):
     after: Position
     digest: str
     made: _Made | None
-
-
-class _Builder:
-    """Builds the lines of one segment anew, each sealed with the crc over what is now before it."""
-
-    def __init__(self, name: str, header: Event) -> None:
-        self._name = name
-        self._header = header
-        self.data = bytearray()
-        self.crc = 0
-        self.seq = int(name[:20]) - 1
-        self.time = header.time
-        self.kept = 0
-        self.lost: list[list[int]] = []
-        self.why: list[str] = []
-        self.dropped_bytes = 0
-        self.damaged = False
-
-    def take(self, segment: Segment, known_seq: int) -> None:
-        """Take every good line of the old file; events up to `known_seq` were in it.
-
-        An unfinished end is left to opening, which cuts it, unless known events are gone with it.
-        """
-        end = segment.complete_end(0, segment.size())
-        crc = 0
-        for piece in recovery.decoded(segment, segment.start, segment.size()):
-            if isinstance(piece, Block):
-                crc = piece.after.crc
-                for line in piece.data.split(b"\n")[:-1]:
-                    self._keep(line + b"\n")
-            elif not piece.unended or piece.offset < end or self.seq < known_seq:
-                self._take_out_of(segment, piece, crc)
-
-    def _take_out_of(self, segment: Segment, damage: Damage, crc: int) -> None:
-        """Take the lines of ours that stand whole between foreign bytes; `crc` is before them."""
-        self.damaged = True
-        whole = recovery.salvage(segment.read(damage.offset, damage.end), crc)
-        kept = f" ({len(whole)} whole events in it are kept)" if whole else ""
-        self.why.append(f"line {damage.line}, byte {damage.offset}: {damage.why}{kept}")
-        self.dropped_bytes += damage.end - damage.offset - sum(map(len, whole))
-        for line in whole:
-            self._keep(line)
-
-    def _keep(self, line: bytes) -> None:
-        event = codec.decode_event(line)
-        if event.seq > self.seq + 1:
-            self.lose_upto(event.seq - 1)
-        if event.seq != self.seq + 1:
-            self.damaged = True
-            self.why.append(f"event {event.seq} where event {self.seq + 1} is due")
-            return
-        self._add(line[: -codec.SUFFIX_BYTES])
-        self.kept += 1
-        self.time = event.time
-        self.seq = lost_upto(event) if event.type == LOST else event.seq
-
-    def lose_upto(self, seq: int) -> None:
-        """Write down that the events up to `seq` are lost; a first line is made again."""
-        if not self.data:
-            if not self.damaged:
-                self.why.append("the first line is missing")
-            self.damaged = True
-            data = codec.encode_value(self._header.data)
-            self._add(codec.encode_body(self._header, data))
-            self.seq = self._header.seq
-        if seq <= self.seq:
-            return
-        first = self.seq + 1
-        if not self.damaged:
-            self.why.append(f"{plural.are(first, seq)} missing")
-        self.damaged = True
-        lost = Event(seq=first, time=self.time, type=LOST, data=None)
-        self._add(codec.encode_body(lost, codec.encode_value({"upto": seq})))
-        self.lost.append([first, seq])
-        self.seq = seq
-
-    def _add(self, body: bytes) -> None:
-        line, self.crc = codec.seal([body], self.crc)
-        self.data += line
 
 
 def _read_note(path: Path) -> dict[str, str]:

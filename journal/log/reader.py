@@ -11,12 +11,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from journal import codec, durable, recovery
+from journal import codec, durable, recovery, sifting
 from journal.errors import Corrupt, UnsupportedFormat
 from journal.event import CREATED, FORKED, FORMAT, ROTATED, Event, facts
 from journal.log.history import History, changed, gap, list_segments, locate
-from journal.recovery import Damage
 from journal.segment import BadBlock, Block, Position, Segment, list_names, name_of
+from journal.sifting import Damage
 
 
 class Reader:
@@ -57,7 +57,7 @@ class Reader:
         if found in ("", believed):
             return found or believed
         with Segment(self.last.path) as segment:
-            for piece in recovery.sift(segment, segment.start, segment.size()):
+            for piece in sifting.sift(segment, segment.start, segment.size()):
                 if isinstance(piece, Block) and b'"journal.forked"' in piece.data:
                     for event in codec.decode_events(piece.data):
                         if event.type == FORKED:
@@ -108,7 +108,7 @@ class Reader:
         self._stand_in(names)
         size = self.last.size()
         place = self.last.start._replace(offset=size)
-        for piece in recovery.sift(self.last, self.last.start, size):
+        for piece in sifting.sift(self.last, self.last.start, size):
             if isinstance(piece, Block):
                 place = piece.after._replace(offset=size)
         self.history = History(self.folder, names, place)
@@ -118,7 +118,7 @@ class Reader:
 
         For a log whose end is gone: it was whole once, so every line of it is an event.
         """
-        for piece in recovery.sift(self.last, self.tail, self.last.size()):
+        for piece in sifting.sift(self.last, self.tail, self.last.size()):
             if isinstance(piece, Damage):
                 return
             self.history = History(self.folder, self.history.names, piece.after)
@@ -214,7 +214,7 @@ class Reader:
             raise changed(self.last.path, error.at.offset) from None
 
     def _find_damage(self) -> Damage | None:
-        pieces = recovery.sift(self.last, self.tail, self.last.size())
+        pieces = sifting.sift(self.last, self.tail, self.last.size())
         return next((piece for piece in pieces if isinstance(piece, Damage)), None)
 
     def _walk(self, end: int) -> Iterator[Block]:

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 from unittest import mock
 
-from journal import codec, durable, keys, recovery
+from journal import codec, durable, keys, recovery, sifting
 from journal.durable import Replacement
 from journal.engine.core import Core
 from journal.engine.drift import DriftKeeper
@@ -119,13 +119,13 @@ def _recover_without_snapshots(self: Writer, synced: Any, **options: Any) -> Any
     return _recover(self, synced)
 
 
-_damage = recovery._damage
+_damage = sifting._damage
 
 
 def _damage_without_holes(*args: Any) -> Any:
     found = _damage(*args)
     known = {name: getattr(found, name) for name in found.__struct_fields__}
-    return recovery.Damage(**{**known, "holes": False})
+    return sifting.Damage(**{**known, "holes": False})
 
 
 # --- views, witness, snapshots -------------------------------------------------------------------
@@ -225,7 +225,7 @@ MUTANTS = (
     ),
     Mutant(
         "blocks that never arrived taken for damage",
-        _replace(recovery, "_damage", _damage_without_holes),
+        _replace(sifting, "_damage", _damage_without_holes),
         ("append",),
     ),
     Mutant(

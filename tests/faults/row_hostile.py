@@ -27,7 +27,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import given as given_values
 
 import journal
-from journal import codec, recovery, segment
+from journal import codec, segment, sifting
 from journal import config as configs
 from journal.engine import repairing
 from journal.errors import JournalError
@@ -452,7 +452,7 @@ def fuzz_lines(
         path.write_bytes(data)
         with Segment(path) as subject:
             check_pieces(subject, data)
-        recovery.salvage(data, 0)
+        sifting.salvage(data, 0)
         if next(number) % used_every == 0:
             with_new(data)
 
@@ -471,7 +471,7 @@ def fuzz_lines(
         with_new=with_new,
         seeds=[whole, whole[: len(whole) // 2], whole.replace(b"\n", b"\r\n")],
         mutators=(*_MUTATORS, fuzzing.put_in(_LINE_WORDS), _seal, _seal),
-        traced=[recovery, segment, codec],
+        traced=[sifting, segment, codec],
         runs=runs,
         seed=seed,
         traced_every=traced_every,
@@ -517,7 +517,7 @@ def check_pieces(subject: Segment, data: bytes) -> None:
     except JournalError:
         return
     reached = 0
-    for piece in recovery.decoded(subject, start, len(data)):
+    for piece in sifting.decoded(subject, start, len(data)):
         first, end = (
             (piece.before.offset, piece.after.offset)
             if isinstance(piece, Block)

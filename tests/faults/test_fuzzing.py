@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 
 import journal
-from journal import codec, recovery, segment
+from journal import codec, segment, sifting
 from journal.segment import name_of
 from tests.faults import fuzzing, row_hostile
 from tests.faults.row import Violation
@@ -38,10 +38,10 @@ def test_an_input_that_goes_a_new_way_is_kept_and_changed_further() -> None:
 
 def test_a_reader_that_passes_damage_over_is_found(tmp_path: Path) -> None:
     def passing_over(*arguments: Any) -> Any:
-        return (p for p in real(*arguments) if not isinstance(p, recovery.Damage))
+        return (p for p in real(*arguments) if not isinstance(p, sifting.Damage))
 
-    real = recovery.decoded
-    with mock.patch.object(recovery, "decoded", passing_over), pytest.raises(Violation, match="I3"):
+    real = sifting.decoded
+    with mock.patch.object(sifting, "decoded", passing_over), pytest.raises(Violation, match="I3"):
         row_hostile.fuzz_lines(tmp_path / "run", 500)
 
 
@@ -99,9 +99,9 @@ def test_line_that_says_its_seq_twice_is_damage(tmp_path: Path, bodies: list[byt
     first = log.read_bytes()
     log.write_bytes(first + codec.seal(bodies, codec.crc_after(int(first[-11:-3], 16)))[0])
     with segment.Segment(log) as subject:
-        block, damage = recovery.decoded(subject, subject.start, subject.size())
+        block, damage = sifting.decoded(subject, subject.start, subject.size())
     assert isinstance(block, segment.Block)
-    assert isinstance(damage, recovery.Damage)
+    assert isinstance(damage, sifting.Damage)
     assert damage.lines == len(bodies)
 
 

@@ -2,8 +2,9 @@
 
 I1  Every good event is counted once; damage is reported and passed over, by the classifier that
     `verify` and `repair` use, so that the counts are theirs.
-I2  Memory is bounded whatever the length: names after the first two hundred go together, of gaps
-    and happenings a few are kept.
+I2  Memory is bounded whatever the length: names after the first two hundred go together (they are
+    counted, and the engine's own never go with them), of gaps and happenings a few are kept.
+I3  Nothing is left out without its number: what is not kept is counted.
 """
 
 import contextlib
@@ -15,18 +16,29 @@ from collections.abc import Callable
 import msgspec
 
 from journal import codec, recovery
-from journal.engine.audit.report import OTHERS, Audit, Gap, Happening, Named, SegmentLine
-from journal.engine.audit.wording import describe
+from journal.engine.audit.quarantined import Quarantine
+from journal.engine.audit.report import (
+    MOST_COUNTED,
+    OTHERS,
+    Audit,
+    Counts,
+    Gap,
+    Happening,
+    Named,
+    SegmentLine,
+)
+from journal.engine.audit.wording import TOLD, describe
 from journal.engine.core import Core
 from journal.engine.reports import Problem
 from journal.errors import Corrupt
 from journal.event import FORMAT, LOST, ROTATED, format_time, is_engine_type, time_to_ms
-from journal.recovery import Damage
 from journal.segment import Block, Segment, lost_upto
+from journal.sifting import Damage
 
 Progress = Callable[[int, int], None]
 
 BINS = 168
+_KNOWN = TOLD | {ROTATED}
 _MOST_NAMES = 200
 _MOST_PAIRS = 50
 _MOST_GAPS = 10
@@ -67,7 +79,8 @@ def collect(core: Core, progress: Progress | None = None) -> Audit:
     )
     with contextlib.suppress(Corrupt):  # Said as a problem below.
         account.head = history.head(tail.seq) if tail.seq else None
-    counting = _Counting(account, tail.time)
+    quarantine = Quarantine(core.quarantine)
+    counting = _Counting(account, tail.time, quarantine)
     for piece in history.good_lines(0, tail.seq):
         if isinstance(piece, Damage):
             counting.add_damage(piece)
@@ -76,6 +89,7 @@ def collect(core: Core, progress: Progress | None = None) -> Audit:
         if progress is not None:
             progress(piece.after.seq, tail.seq)
     counting.finish()
+    account.quarantine, account.quarantine_count = quarantine.kept(), quarantine.count
     if (missing := core.missing_end()) is not None:
         account.problems.append(Problem(kind="witness", message=missing.why, seq=missing.seq))
     return account
@@ -115,16 +129,24 @@ class _Names:
 
     def __init__(self) -> None:
         self._seen: dict[str, list[_Envelope]] = {}
+        self._others: set[int] = set()
 
     def note(self, name: str, event: _Envelope) -> str:
         """Note an event of a name; return the name that it goes by."""
         seen = self._seen.get(name)
         if seen is None:
-            if len(self._seen) >= _MOST_NAMES:
+            if len(self._seen) >= _MOST_NAMES and name not in _KNOWN:
+                if len(self._others) < MOST_COUNTED:
+                    self._others.add(hash(name))
                 name = OTHERS
             seen = self._seen.setdefault(name, [event, event])
         seen[1] = event
         return name
+
+    @property
+    def others(self) -> int:
+        """How many names go together."""
+        return len(self._others)
 
     def named(self) -> dict[str, Named]:
         """Return the names, nothing counted yet."""
@@ -144,12 +166,14 @@ class _Names:
 class _Counting:
     """The pass under way."""
 
-    def __init__(self, account: Audit, last_time: str) -> None:
+    def __init__(self, account: Audit, last_time: str, quarantine: Quarantine) -> None:
         self._account = account
+        self._quarantine = quarantine
         self._types, self._actors = _Names(), _Names()
         self._counts: Counter[tuple[str, str, int]] = Counter()
         self._rhythm = [[0] * 24 for _ in range(7)]
         self._gaps: list[tuple[int, int, str, str]] = []
+        self._gap_count = 0
         self._told: dict[str, deque[Happening]] = {}
         self._told_counts: Counter[str] = Counter()
         self._end_ms = to_ms(last_time) if last_time else 0
@@ -188,6 +212,7 @@ class _Counting:
         return part + 1, self._rhythm[(days + _FIRST_WEEKDAY) % 7], rest_ms // _HOUR_MS
 
     def _add_gap(self, length_ms: int, before: _Envelope, after: _Envelope) -> None:
+        self._gap_count += 1
         # The seq is negative so that of equal gaps the earlier ones stay.
         gap = (length_ms, -before.seq, before.time, after.time)
         if len(self._gaps) < _MOST_GAPS:
@@ -201,6 +226,7 @@ class _Counting:
                 continue
             if event.type == LOST:
                 self._account.lost += lost_upto(event) - event.seq + 1
+            self._quarantine.explain(event)
             self._told_counts[event.type] += 1
             newest = self._told.setdefault(event.type, deque(maxlen=_MOST_TOLD))
             newest.append(
@@ -236,6 +262,7 @@ class _Counting:
             _count(actors[actor], kind, part - 1, count)
         account.types = _by_count(types)
         account.actors = _by_count(actors)
+        account.counts = self._count_all()
         account.rhythm = self._rhythm
         account.gaps = [
             Gap(after_seq=-seq, from_time=start, to_time=end, length_ms=length_ms)
@@ -244,6 +271,32 @@ class _Counting:
         account.told = dict(self._told_counts)
         told = [one for newest in self._told.values() for one in newest]
         account.happenings = sorted(told, key=lambda one: one.seq)
+
+    def _count_all(self) -> Counts:
+        account = self._account
+        engine = [one for one in account.types if is_engine_type(one.name)]
+        unnamed = any(not one.name for one in account.actors)
+        engine_events = sum(one.count for one in engine)
+        return Counts(
+            own_events=account.events - engine_events,
+            engine_events=engine_events,
+            own_types=_distinct(account.types, self._types.others) - len(engine),
+            engine_types=len(engine),
+            other_types=self._types.others,
+            actors=_distinct(account.actors, self._actors.others) - unnamed,
+            other_actors=self._actors.others,
+            without_actor=sum(
+                count
+                for (kind, actor, _), count in self._counts.items()
+                if not actor and not is_engine_type(kind)
+            ),
+            gaps=self._gap_count,
+        )
+
+
+def _distinct(found: list[Named], others: int) -> int:
+    """Count the names: those listed, and for the line of all others how many these are."""
+    return len(found) + (others - 1 if others else 0)
 
 
 def _count(named: Named, other: str, part: int, count: int) -> None:
@@ -256,6 +309,7 @@ def _by_count(names: dict[str, Named]) -> list[Named]:
     found = sorted(names.values(), key=lambda one: (-one.count, one.name))
     for one in found:
         pairs = sorted(one.with_whom.items(), key=lambda pair: (-pair[1], pair[0]))
+        one.with_count = len(pairs)
         one.with_whom = dict(pairs[:_MOST_PAIRS])
         if rest := sum(count for _, count in pairs[_MOST_PAIRS:]):
             one.with_whom[OTHERS] = one.with_whom.get(OTHERS, 0) + rest

@@ -1,6 +1,6 @@
 """The blocks of a segment, decoded once for all that verify asks of them.
 
-I1  Every good event comes out, and every damage, as `recovery.sift` finds them; what checks and
+I1  Every good event comes out, and every damage, as `sifting.sift` finds them; what checks and
     is no event is damage, too.
 I2  A block whose seqs are the ones due, none of them lost, is read once. From the first other one
     on the rest of the segment is sifted again, with every line counted.
@@ -9,10 +9,10 @@ I2  A block whose seqs are the ones due, none of them lost, is read once. From t
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from journal import recovery
+from journal import sifting
 from journal.event import LOST
-from journal.recovery import Damage
 from journal.segment import Block, Position, Segment
+from journal.sifting import Damage
 from projections.projection import Projection
 from projections.typed_lines import Unknown
 
@@ -34,7 +34,7 @@ class Decoded(NamedTuple):
 
 def decoded(segment: Segment, size: int, projection: Projection) -> Iterator[Decoded | Damage]:
     """Yield what stands in a segment up to `size`."""
-    for piece in recovery.sift(segment, segment.start, size, numbered=False):
+    for piece in sifting.sift(segment, segment.start, size, numbered=False):
         if isinstance(piece, Damage):
             yield piece
             continue
@@ -48,13 +48,13 @@ def decoded(segment: Segment, size: int, projection: Projection) -> Iterator[Dec
 def _counted(
     segment: Segment, at: Position, size: int, projection: Projection
 ) -> Iterator[Decoded | Damage]:
-    for piece in recovery.sift(segment, at, size):
+    for piece in sifting.sift(segment, at, size):
         found = piece if isinstance(piece, Damage) else _try(piece, projection)
         if found is not None:
             yield found
             continue
         assert isinstance(piece, Block)
-        for part in recovery.walk(segment, piece.before, piece.after.offset):
+        for part in sifting.walk(segment, piece.before, piece.after.offset):
             yield part if isinstance(part, Damage) else _decode(part, projection)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from journal import codec, plural, recovery
+from journal import codec, plural, recovery, regular
 from journal.engine.core import Core
 from journal.engine.evidence import gather
 from journal.engine.remedies import remedies
@@ -27,8 +27,8 @@ from journal.engine.verifying.matching import Matcher
 from journal.engine.viewing import Viewer
 from journal.errors import JournalError
 from journal.event import CHECKPOINT, LOST, PRUNED, are_times
-from journal.recovery import Damage
 from journal.segment import Block, Segment
+from journal.sifting import Damage
 from projections.typed_lines import Unknown
 
 Progress = Callable[[int, int], None]
@@ -72,6 +72,8 @@ class Verifier:
         """Check everything; return what was found."""
         history, live, found = self._history, self._live, self._findings
         self._chain.check_anchors_exist()
+        self._check_folders()
+        self._check_code()
         self._check_first_name()
         for number, name in enumerate(history.names):
             self._damage = None
@@ -159,7 +161,8 @@ class Verifier:
         block, live = found.block, self._live
         self._chain.take(segment, block)
         self._events += len(found.events)
-        self._unknown.update(unknown.type for unknown in found.unknown)
+        if self._core.without_code is None:
+            self._unknown.update(unknown.type for unknown in found.unknown)
         self._check_times(segment, block, found.events, any_unknown=bool(found.unknown))
         if not found.due and LOST not in found.types:
             self._report_order(segment, block, found.events)
@@ -252,6 +255,24 @@ class Verifier:
                     seq=line.seq,
                 )
             self._last_part = (k, n)
+
+    # --- what stands around the log -------------------------------------------------------------
+
+    def _check_folders(self) -> None:
+        """Report what stands in the place of a folder: nothing can be kept there, or set aside."""
+        for folder in (self._core.store.folder, self._core.quarantine):
+            if why := regular.not_a_folder(folder):
+                self._findings.add("folder", f"{folder.name} {why}")
+
+    def _check_code(self) -> None:
+        """Report that the code of the projection does not come: the log alone can be checked."""
+        if (error := self._core.without_code) is not None:
+            self._broken = True
+            self._findings.add(
+                "projection",
+                f"{error.message}. The log was checked without it; the state, the snapshots and "
+                "the views were not",
+            )
 
     # --- what the log says there should be -------------------------------------------------------
 
