@@ -48,7 +48,7 @@ def make_folder(
     """
     target = Path(path)
     if own:
-        regular.refuse_link(target)
+        regular.check_folder(target)
     if target.is_dir():
         return
     if target.parent != target:
@@ -59,36 +59,6 @@ def make_folder(
         if made & PRIVATE_FOLDER != PRIVATE_FOLDER:  # a umask that takes the owner's rights
             target.chmod(made | PRIVATE_FOLDER)
         sync_folder(target.parent)
-
-
-def open_target(path: str | os.PathLike[str]) -> int:
-    """Open a file that a person named, to be written from its start; it is made if missing.
-
-    Raises `OSError` for a symlink, a folder, and a file that has another name, too: whoever may
-    put names there could have planted it. A FIFO that nobody reads is not waited for (ENXIO).
-    """
-    flags = os.O_WRONLY | os.O_CREAT | regular.SAFE
-    if os.path.dirname(os.path.abspath(path)) in ("/dev", "/dev/fd", "/proc/self/fd"):
-        flags &= ~getattr(os, "O_NOFOLLOW", 0)
-    try:
-        fd = os.open(path, flags, 0o666)
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            why = "is a symlink; name the file that it leads to"
-            raise OSError(error.errno, why, error.filename) from None
-        raise
-    try:
-        found = os.fstat(fd)
-        if stat.S_ISREG(found.st_mode):
-            if found.st_nlink > 1:
-                why = f"has {found.st_nlink} hard links, all of which would change; name a new file"
-                raise OSError(errno.EMLINK, why, os.fspath(path))
-            os.ftruncate(fd, 0)
-        os.set_blocking(fd, True)
-    except BaseException:
-        os.close(fd)
-        raise
-    return fd
 
 
 def write_at(fd: int, data: bytes | memoryview, offset: int) -> None:
@@ -177,7 +147,7 @@ class Replacement:
     """A whole new file beside `path`, under a name that nobody can plant, to be renamed over it.
 
     `stat` is what the file will have once it stands there: a rename changes neither inode nor
-    time. Leave it either by `commit` or by `discard`.
+    time. Leave it either by `commit` or by `discard`; `temporary` is its name until then.
     """
 
     def __init__(
@@ -197,9 +167,9 @@ class Replacement:
         self.path = os.fspath(path)
         self._synced = synced and lasting
         folder, name = os.path.split(self.path)
-        self._temporary = os.path.join(folder, f".{name}.{secrets.token_hex(8)}{_TEMPORARY}")
+        self.temporary = os.path.join(folder, f".{name}.{secrets.token_hex(8)}{_TEMPORARY}")
         fd = os.open(
-            self._temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | regular.SAFE, PRIVATE_FILE
+            self.temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | regular.SAFE, PRIVATE_FILE
         )
         try:
             write_at(fd, data, 0)
@@ -227,7 +197,7 @@ class Replacement:
         try:
             for tries_left in range(_REPLACE_TRIES - 1, -1, -1):
                 try:
-                    os.replace(self._temporary, self.path)
+                    os.replace(self.temporary, self.path)
                     break
                 except PermissionError:
                     if not tries_left:
@@ -245,7 +215,7 @@ class Replacement:
         It raises nothing, so that it never hides why the file is not wanted (I3 above all).
         """
         with contextlib.suppress(OSError):
-            os.unlink(self._temporary)
+            os.unlink(self.temporary)
 
 
 def _is_cut_by_umask(fd: int, mode: int) -> bool:

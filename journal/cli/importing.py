@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from projections.document.report import ImportReport
 
 _SAID = 20
+_SUFFIXES = {".csv": "csv", ".parquet": "parquet"}
 _FORMATS = {
     "jsonl": ("projections.document.exporting", "export_events"),
     "csv": ("journal.engine.exporting.csv_rows", "write"),
@@ -132,7 +133,7 @@ def file(
 def _import(source: Any, folder: str | None, *, strict: bool, as_json: bool) -> None:
     from projections.document.importing import import_versions
 
-    path = finding.find(folder)
+    path = _find(folder)
     with Bar("importing") as bar:
         if (path / config.FILE_NAME).exists():
             with opening.open_path(path) as engine:
@@ -145,6 +146,21 @@ def _import(source: Any, folder: str | None, *, strict: bool, as_json: bool) -> 
         _put_report(path, report)
     if not report.ok:
         raise typer.Exit(JournalError.exit_code)
+
+
+def _find(folder: str | None) -> Path:
+    """Return the folder that is meant; raises `JournalError` with how an import begins."""
+    try:
+        return finding.find(folder)
+    except UsageError:
+        raise
+    except JournalError as error:
+        raise JournalError(
+            error.message,
+            advice="Name a folder with --dir: the import makes the journal in it, and history "
+            "begins with the first version. (One made by `init` begins today, and takes no "
+            "earlier times.)",
+        ) from error
 
 
 def _put_report(path: Path, report: "ImportReport") -> None:
@@ -171,12 +187,21 @@ def export(
     form: Annotated[
         str,
         typer.Option(
-            "--format", metavar="jsonl|csv|parquet|cloudevents", help="How events are written."
+            "--format",
+            metavar="jsonl|csv|parquet|cloudevents",
+            help="How events are written; else as .csv or .parquet of FILE says, else jsonl.",
+            show_default=False,
         ),
-    ] = "jsonl",
+    ] = "",
     target: Annotated[
         str,
-        typer.Option("--output", "-o", metavar="FILE", help="Write there.", show_default=False),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write there: whole, or not at all.",
+            show_default=False,
+        ),
     ] = "",
     after: Annotated[
         str, typer.Option(metavar="SEQ", help="Events after this one.", show_default=False)
@@ -189,8 +214,10 @@ def export(
 
     Events are printed as they stand in the log, or as CSV, Parquet (it needs the package pyarrow)
     or CloudEvents; versions as JSON, one a line. What `export versions` prints, `journal import
-    versions` takes in again.
+    versions` takes in again. Of a damaged log every good event is printed, and the exit code is 5;
+    a FILE is then not written.
     """
+    form = form or _SUFFIXES.get(Path(target).suffix.lower(), "jsonl")
     write = _find_writer(what, form)
     if what == "versions" and after:
         raise UsageError("versions begin with the first one: no --after", key="after")

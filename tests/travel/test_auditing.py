@@ -263,7 +263,7 @@ def test_the_picture_shows_every_event(run: Path) -> None:
     found = audit(run)
     shown = picture.series(found)
     assert sum(sum(bins) for _, bins in shown) == found.events
-    titles = re.findall(r"<title>from [^<]*\n(\d+) events", picture.timeline(found))
+    titles = re.findall(r"<title>from [^<]*\n(\d+) events?\b", picture.timeline(found))
     assert sum(map(int, titles)) == found.events
     assert "without an event" in picture.timeline(found)
 

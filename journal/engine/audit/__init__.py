@@ -2,7 +2,9 @@
 
 report      the account itself, as data
 collecting  one pass over the log that makes it
+quarantined what lies in quarantine/, and which event tells of it
 wording     what the engine's own events say, in words
+saying      what the account says, the same in Markdown and in HTML
 markdown    the account as Markdown
 page        the account as one HTML file that needs nothing else
 picture     the pictures in it, as SVG

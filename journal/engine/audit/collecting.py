@@ -12,6 +12,7 @@ import functools
 import heapq
 from collections import Counter, deque
 from collections.abc import Callable
+from pathlib import Path
 
 import msgspec
 
@@ -30,10 +31,12 @@ from journal.engine.audit.report import (
 from journal.engine.audit.wording import TOLD, describe
 from journal.engine.core import Core
 from journal.engine.reports import Problem
-from journal.errors import Corrupt
+from journal.errors import Corrupt, JournalError
 from journal.event import FORMAT, LOST, ROTATED, format_time, is_engine_type, time_to_ms
-from journal.segment import Block, Segment, lost_upto
+from journal.segment import Block, Segment, is_name, lost_upto
 from journal.sifting import Damage
+from projections import view as views
+from projections.view_kinds import LinesView
 
 Progress = Callable[[int, int], None]
 
@@ -79,7 +82,7 @@ def collect(core: Core, progress: Progress | None = None) -> Audit:
     )
     with contextlib.suppress(Corrupt):  # Said as a problem below.
         account.head = history.head(tail.seq) if tail.seq else None
-    quarantine = Quarantine(core.quarantine)
+    quarantine = Quarantine(core.quarantine, _keeping_beside(core))
     counting = _Counting(account, tail.time, quarantine)
     for piece in history.good_lines(0, tail.seq):
         if isinstance(piece, Damage):
@@ -95,17 +98,32 @@ def collect(core: Core, progress: Progress | None = None) -> Audit:
     return account
 
 
+def _keeping_beside(core: Core) -> list[Path]:
+    """Return where the views lie beside which their damaged bytes are kept."""
+    found: list[Path] = []
+    for view in core.projection.views:
+        if isinstance(view, LinesView) and view.corrupt_beside:
+            with contextlib.suppress(JournalError, OSError):
+                found.append(views.place_of(core.path, view, core.config.views).target)
+    return found
+
+
 def _list_segments(core: Core) -> list[SegmentLine]:
     history = core.history
     found: list[SegmentLine] = []
-    following = ""
+    following = ("", "")
     last_seq = history.tail.seq
     for name in reversed(history.names):
         with Segment(history.folder / name) as segment:
             size = history.size_of(segment)
             first = int(name[:20])
-            digest = following
-            following = _previous_digest(segment)
+            named, digest = following
+            if named != name:
+                digest = ""
+                # The one that is named is missing, and this one ends before it.
+                if is_name(named) and first < int(named[:20]):
+                    last_seq = int(named[:20]) - 1
+            following = _previous(segment)
         found.append(
             SegmentLine(
                 name=name, first_seq=first, last_seq=last_seq, size_bytes=size, sha256=digest
@@ -115,13 +133,14 @@ def _list_segments(core: Core) -> list[SegmentLine]:
     return found[::-1]
 
 
-def _previous_digest(segment: Segment) -> str:
-    """Return the sha256 of the segment before, as the first line of this one names it."""
+def _previous(segment: Segment) -> tuple[str, str]:
+    """Return name and sha256 of the segment before, as the first line of this one has them."""
     with contextlib.suppress(Corrupt, ValueError, TypeError, KeyError):
         header = segment.header()
         if header.type == ROTATED:
-            return str(header.data["previous"]["sha256"])
-    return ""
+            previous = header.data["previous"]
+            return str(previous["segment"]), str(previous["sha256"])
+    return "", ""
 
 
 class _Names:
@@ -204,7 +223,8 @@ class _Counting:
             self._start_ms = now_ms
             self._span_ms = max(self._end_ms - now_ms, 0) + 1
             self._account.first_time = event.time
-        elif now_ms > self._last_ms:
+        elif now_ms > self._last_ms and event.seq == last.seq + 1:
+            # Where events are missing between them, nobody knows for how long none was appended.
             self._add_gap(now_ms - self._last_ms, last, event)
         self._last_ms = now_ms
         part = min(max(now_ms - self._start_ms, 0) * BINS // self._span_ms, BINS - 1)

@@ -5,127 +5,154 @@ I1  What comes from the log cannot break out of its cell: no line break, bar, or
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from journal.engine.audit import saying
+from journal.engine.audit.escaping import plain
 from journal.engine.audit.report import Audit, Named
-from journal.engine.audit.wording import counted, duration, when, who
+from journal.engine.audit.wording import duration, size, when, who
 from journal.engine.reports import Verified
-from journal.event import CHECKPOINT
 
-_MOST_ROWS = 25
-_MOST_PAIRS = 3
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+!|~&])")
+Anchors = Sequence[tuple[int, str]]
+
+_MOST_PAIRS = 4
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#+!|~&])")
 
 
-def render(account: Audit, verified: Verified | None = None) -> str:
-    """Return the account as Markdown; `verified` is what `verify` found, if it was run."""
+def render(account: Audit, verified: Verified | None = None, anchors: Anchors = ()) -> str:
+    """Return the account as Markdown; `verified` is what `verify` found, if it was run.
+
+    `anchors` are those that were given to it.
+    """
     parts = [
-        _title(account),
-        _checks(account, verified),
+        _title(account, verified),
+        _checks(account, verified, anchors),
         _happenings(account),
-        _names("Types", "by", account.types),
-        _names("Actors", "what", account.actors),
+        _quarantine(account),
+        _names("Types", "by", account.types, account.counts.other_types),
+        _names("Actors", "what", account.actors, account.counts.other_actors),
         _gaps(account),
         _anchors(account),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _title(account: Audit) -> str:
+def _title(account: Audit, verified: Verified | None) -> str:
     lines = [
         f"# Audit of {text(account.path)}",
         "",
         f"Journal `{account.id}`, projection {text(account.projection)}, format {account.format}, "
-        f"durability {account.durability}. Made {when(account.made)} UTC; all times are UTC.",
+        f"durability {account.durability}. {text(saying.origin(account))}",
         "",
-        f"- **{account.events:,} events** from {when(account.first_time) or 'never'} to "
-        f"{when(account.last_time) or 'never'}",
-        f"- **{counted(len(account.actors), 'actor')}**, **{counted(len(account.types), 'type')}**",
-        f"- **{counted(len(account.segments), 'segment')}**, {account.log_bytes:,} bytes; on disk "
-        f"up to event {account.synced:,}, as far as is known",
     ]
+    lines += [f"- **{text(f.number)}** {text(f.words)}" for f in saying.figures(account, verified)]
     if account.head is not None:
-        lines.append(f"- head `{account.head.seq}:{account.head.sha256}`")
+        lines.append(
+            f"- head `{account.head.seq}:{account.head.sha256}`. {text(saying.head(account))}"
+        )
     return "\n".join(lines)
 
 
-def _checks(account: Audit, verified: Verified | None) -> str:
+def _checks(account: Audit, verified: Verified | None, anchors: Anchors) -> str:
     lines = ["## Whole?", ""]
-    problems = account.problems if verified is None else verified.problems
-    for problem in problems:
-        place = f"{problem.segment} " if problem.segment else ""
-        byte = "" if problem.offset is None else f"byte {problem.offset}: "
-        lines.append(f"- **{problem.kind}**: {text(place + byte + problem.message)}")
-    if not problems:
-        lines.append("Every line of the log was read and checks.")
-    if verified is None:
-        lines.append("\nThe chain of segments, snapshots and views were not compared (`--verify`).")
-    else:
-        head = verified.head
-        done = "All of it was verified" if verified.ok else "Verified, with the problems above"
-        lines.append(f"\n{done}: {verified.events:,} events, head `{head.seq}:{head.sha256}`.")
-        lines += [f"- {text(note)}" for note in verified.notes]
-    return "\n".join(lines)
+    for problem in saying.problems_of(account, verified):
+        place = saying.place(problem)
+        words = f"{place}: {problem.message}" if place else problem.message
+        lines.append(f"- **{problem.kind}**: {text(words)}")
+    if verified is not None:
+        lines += [f"- {text(advice)}" for advice in verified.advice]
+    lines += [f"- {text(words)}" for words in saying.anchors(anchors, verified)]
+    lines += ["", text(" ".join(saying.verdict(account, verified)))]
+    if verified is not None:
+        lines += ["", *(f"- {text(note)}" for note in verified.notes)]
+    return "\n".join(lines).rstrip().replace("\n\n\n", "\n\n")
 
 
 def _happenings(account: Audit) -> str:
-    told = [one for one in account.happenings if one.type != CHECKPOINT]
-    checkpoints = account.told.get(CHECKPOINT, 0)
     rows = [
-        (f"{one.seq:,}", when(one.time), text(one.type.removeprefix("journal.")), text(one.words))
-        for one in told
+        (
+            f"{one.seq:,}",
+            when(one.time),
+            text(saying.what(one.type)),
+            text(who(one.actor)),
+            text(one.words),
+        )
+        for one in saying.shown_happenings(account)
     ]
-    table = _table("What happened to it", ("event", "time", "what", ""), rows)
-    many = sum(account.told.values()) - checkpoints - len(told)
-    more = f"\n\nand {many:,} older ones." if many else ""
-    return f"{table}{more}\n\n{counted(checkpoints, 'checkpoint')} recorded."
+    table = _table("What happened to the journal", ("event", "time", "what", "by", ""), rows)
+    return _with_more(table, saying.more_happenings(account))
 
 
-def _names(title: str, other: str, found: list[Named]) -> str:
+def _quarantine(account: Audit) -> str:
+    rows = [
+        (
+            text(one.name),
+            size(one.size_bytes),
+            when(one.time),
+            "" if one.seq is None else f"{one.seq:,}",
+            text(one.words),
+        )
+        for one in account.quarantine
+    ]
+    names = ("file", "size", "put there", "told by event", "what it is")
+    table = _table("What was set aside", names, rows, level=3)
+    more = saying.more_quarantined(account)
+    return _with_more(f"{table}\n\n{text(saying.SET_ASIDE)}" if rows else table, more)
+
+
+def _names(title: str, other: str, found: list[Named], others: int) -> str:
     rows = [
         (
             text(who(one.name)),
             f"{one.count:,}",
             when(one.first_time),
             when(one.last_time),
-            ", ".join(
-                f"{text(who(name))} {count:,}"
-                for name, count in list(one.with_whom.items())[:_MOST_PAIRS]
-            ),
+            text(", ".join(saying.pairs(one, _MOST_PAIRS))),
         )
-        for one in found[:_MOST_ROWS]
+        for one in saying.shown_names(found)
     ]
     table = _table(title, ("name", "events", "first", "last", other), rows)
-    rest = len(found) - len(rows)
-    return f"{table}\n\nand {rest:,} more." if rest > 0 else table
+    noun = title.lower().removesuffix("s")
+    return _with_more(table, saying.more_names(found, others, noun))
 
 
 def _gaps(account: Audit) -> str:
     rows = [
-        (duration(gap.length_ms), when(gap.from_time), when(gap.to_time), f"{gap.after_seq:,}")
-        for gap in account.gaps
+        (duration(gap.length_ms), *saying.ends(gap), f"{gap.after_seq:,}") for gap in account.gaps
     ]
-    return _table("Longest gaps", ("length", "from", "to", "after event"), rows)
+    table = _table("Longest gaps", ("length", "from", "to", "after event"), rows)
+    return _with_more(table, saying.more_gaps(account))
 
 
 def _anchors(account: Audit) -> str:
     rows = [
-        (one.name, f"{one.first_seq:,} to {one.last_seq:,}", f"{one.size_bytes:,}", one.sha256)
+        (
+            one.name,
+            f"{one.first_seq:,} to {one.last_seq:,}",
+            f"{one.size_bytes:,}",
+            " ".join(filter(None, saying.digest(account, one))),
+        )
         for one in account.segments
     ]
-    return _table("Segments", ("file", "events", "bytes", "sha256"), rows)
+    table = _table("Segments", ("file", "events", "bytes", "sha256"), rows)
+    return f"{table}\n\n{text(saying.SEGMENTS)}"
 
 
-def _table(title: str, names: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+def _with_more(table: str, more: str) -> str:
+    return f"{table}\n\n{text(more)}." if more else table
+
+
+def _table(
+    title: str, names: Iterable[str], rows: Iterable[Iterable[str]], *, level: int = 2
+) -> str:
     head = list(names)
     body = [f"| {' | '.join(row)} |" for row in rows]
     if not body:
-        return f"## {title}\n\nnone"
+        return f"{'#' * level} {title}\n\nnone"
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}", *body]
-    return "\n".join([f"## {title}", "", *lines])
+    return "\n".join([f"{'#' * level} {title}", "", *lines])
 
 
 def text(found: str) -> str:
     """Return words from the log so that they are words and nothing else (I1)."""
-    one_line = "".join(c if c.isprintable() else " " for c in found)
-    return _SPECIAL.sub(r"\\\1", one_line)
+    return _SPECIAL.sub(r"\\\1", plain(found))

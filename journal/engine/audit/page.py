@@ -7,16 +7,16 @@ I2  Every word that comes from the log goes through `escaping`.
 
 from collections.abc import Iterable, Sequence
 
-from journal.engine.audit import picture
-from journal.engine.audit.collecting import to_ms
+from journal import plural
+from journal.engine.audit import picture, saying
 from journal.engine.audit.escaping import text
-from journal.engine.audit.report import OTHERS, Audit, Named
+from journal.engine.audit.report import Audit, Named
 from journal.engine.audit.style import STYLE
-from journal.engine.audit.wording import counted, duration, when, who
+from journal.engine.audit.wording import duration, size, when, who
 from journal.engine.reports import Problem, Verified
-from journal.event import CHECKPOINT, is_engine_type
 
-_MOST_ROWS = 25
+Anchors = Sequence[tuple[int, str]]
+
 _MOST_PAIRS = 4
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _TAGS = {
@@ -31,17 +31,17 @@ _TAGS = {
 }
 
 
-def render(account: Audit, verified: Verified | None = None) -> str:
-    """Return the page; `verified` is what `verify` found, if it was run."""
+def render(account: Audit, verified: Verified | None = None, anchors: Anchors = ()) -> str:
+    """Return the page; `verified` is what `verify` found, `anchors` what was given to it."""
     name = account.path.rstrip("/").rpartition("/")[2] or account.path
     parts = [
         _header(account, name),
         _figures(account, verified),
-        _checks(account, verified),
+        _checks(account, verified, anchors),
         _pictures(account),
         _happenings(account),
-        _names(account, "Types", "What was appended, and by whom.", account.types, "by"),
-        _names(account, "Actors", "Who appended, and what.", account.actors, "what"),
+        _types(account),
+        _actors(account),
         _gaps(account),
         _segments(account),
         _footer(account),
@@ -67,71 +67,42 @@ def _header(account: Audit, name: str) -> str:
         f"<h1>{text(name)}</h1>"
         f'<p class="soft">{text(account.path)} · projection {text(account.projection)} · '
         f"format {account.format} · durability {text(account.durability)}</p>"
-        f'<p class="soft">journal <span class="mono">{text(account.id)}</span> · made '
-        f"{when(account.made)} · all times are UTC</p></header>"
+        f'<p class="soft">journal <span class="mono">{text(account.id)}</span></p>'
+        f'<p class="soft">{text(saying.origin(account))}</p></header>'
     )
 
 
 def _figures(account: Audit, verified: Verified | None) -> str:
-    problems = account.problems if verified is None else verified.problems
-    span = ""
-    if account.first_time:
-        span = duration(to_ms(account.last_time) - to_ms(account.first_time))
-    own = sum(not is_engine_type(one.name) for one in account.types)
-    figures = [
-        (f"{account.events:,}", "events"),
-        (f"{sum(bool(one.name) for one in account.actors):,}", "actors"),
-        (f"{own:,}", "types of events"),
-        (span or "—", "from first to last"),
-        (_size(account.log_bytes), f"in {counted(len(account.segments), 'segment')}"),
-        (f"{len(problems):,}", "problems" if verified is None else "problems, verified"),
+    boxes = [
+        f'<div class="figure"><b>{text(one.number)}</b> <span>{text(one.words)}</span></div>'
+        for one in saying.figures(account, verified)
     ]
-    boxes = [f'<div class="figure"><b>{b}</b><span>{s}</span></div>' for b, s in figures]
     return f'<div class="figures">{"".join(boxes)}</div>'
 
 
-def _size(size_bytes: int) -> str:
-    amount = float(size_bytes)
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if amount < 1000:
-            return f"{amount:.0f} {unit}" if unit == "bytes" else f"{amount:.1f} {unit}"
-        amount /= 1000
-    return f"{amount:.1f} TB"
-
-
-def _checks(account: Audit, verified: Verified | None) -> str:
-    problems = account.problems if verified is None else verified.problems
+def _checks(account: Audit, verified: Verified | None, anchors: Anchors) -> str:
+    problems = saying.problems_of(account, verified)
+    tag = '<span class="tag good">verified</span>'
     if problems:
-        tag = f'<span class="tag bad">{len(problems):,} problems</span>'
-        words = "What follows is about the events that can be read."
+        tag = f'<span class="tag bad">{plural.count(len(problems), "problem")}</span>'
     elif verified is None:
         tag = '<span class="tag good">every line checks</span>'
-        words = "The chain, snapshots and views were not compared; verify does that."
-    else:
-        tag = '<span class="tag good">verified</span>'
-        words = "Every byte of the log, its chain, the snapshots and the views."
-    listed = "".join(f"<li>{text(_say(problem))}</li>" for problem in problems)
-    notes = "" if verified is None else "".join(f"<li>{text(note)}</li>" for note in verified.notes)
-    lists = f'<ul class="plain">{listed}{notes}</ul>' if listed or notes else ""
+    said = [_say(problem) for problem in problems]
+    if verified is not None:
+        said += verified.advice + saying.anchors(anchors, verified) + verified.notes
+    lists = "".join(f"<li>{text(words)}</li>" for words in said)
     head = ""
     if account.head is not None:
         head = (
             f'<p class="soft">Head: <span class="mono">{account.head.seq}:{account.head.sha256}'
-            "</span>. Noted elsewhere, it proves later that nothing up to there was changed.</p>"
+            f"</span>. {text(saying.head(account))}</p>"
         )
-    return _section(f"Whole? {tag}", words, lists, head)
+    words = text(" ".join(saying.verdict(account, verified)))
+    return _section(f"Whole? {tag}", words, lists and f'<ul class="plain">{lists}</ul>', head)
 
 
 def _say(problem: Problem) -> str:
-    place = " ".join(
-        part
-        for part in (
-            problem.segment,
-            "" if problem.line is None else f"line {problem.line}",
-            "" if problem.offset is None else f"byte {problem.offset}",
-        )
-        if part
-    )
+    place = saying.place(problem)
     return f"{problem.kind}: {place}{': ' if place else ''}{problem.message}"
 
 
@@ -145,8 +116,10 @@ def _pictures(account: Audit) -> str:
         _legend(f"c{number}" if name else "c0", name or "the rest")
         for number, (name, _) in enumerate(picture.series(account), 1)
     ]
+    others = account.counts.other_actors
+    lanes_left = saying.more_names(account.actors, others, "actor", picture.LANES)
     marks = {_TAGS.get(one.type, "small") for one in account.happenings}
-    named = (("bad", "damage and repairs"), ("note", "views, forks, restores"), ("good", "made"))
+    named = (("bad", "damage and repairs"), ("note", "views, forks, restores"), ("good", "created"))
     legend += [_legend(f"diamond {style}", words) for style, words in named if style in marks]
     return "\n".join(
         (
@@ -160,6 +133,7 @@ def _pictures(account: Audit) -> str:
                 "Who was at work when",
                 "The stronger the colour, the more events; each lane by itself.",
                 f'<div class="wide">{picture.lanes(account)}</div>',
+                _more(lanes_left),
             ),
             _section(
                 "The rhythm of the week",
@@ -187,56 +161,88 @@ def _table(heads: Sequence[str], rows: Iterable[str]) -> str:
         f'<th class="right">{head[1:]}</th>' if head.startswith(">") else f"<th>{head}</th>"
         for head in heads
     )
-    return f'<div class="wide"><table><tr>{names}</tr>{"".join(rows)}</table></div>'
+    body = "".join(_name_cells(row, heads) for row in rows)
+    return f'<div class="wide"><table><tr>{names}</tr>{body}</table></div>'
+
+
+def _name_cells(row: str, heads: Sequence[str]) -> str:
+    """Give each cell the name of its column, which stands before it where the page is narrow."""
+    start, *cells = row.split("<td")  # no word from the log has a mark of HTML left
+    named = [
+        f'<td data-name="{head.removeprefix(">")}"{cell}'
+        for head, cell in zip(heads, cells, strict=True)
+    ]
+    return start + "".join(named)
+
+
+def _more(words: str) -> str:
+    """Return the line below a table that is cut."""
+    return f'<p class="soft more">{text(words)}.</p>' if words else ""
 
 
 def _happenings(account: Audit) -> str:
-    told = [one for one in account.happenings if one.type != CHECKPOINT]
     rows = [
         f'<tr><td class="right">{one.seq:,}</td><td class="time">{when(one.time)}</td>'
         f'<td><span class="tag {_TAGS.get(one.type, "small")}">'
-        f"{text(one.type.removeprefix('journal.').replace('_', ' '))}</span></td>"
+        f"{text(saying.what(one.type))}</span></td>"
+        f'<td class="who soft">{text(who(one.actor))}</td>'
         f'<td class="words">{text(one.words)}</td></tr>'
-        for one in told
+        for one in saying.shown_happenings(account)
     ]
-    checkpoints = account.told.get(CHECKPOINT, 0)
-    older = sum(account.told.values()) - checkpoints - len(told)
-    more = f"{older:,} older ones are not listed. " if older else ""
     return _section(
         "What happened to the journal",
-        f"{more}{counted(checkpoints, 'checkpoint')} recorded.",
-        _table((">event", "time", "what", ""), rows),
+        "What the engine recorded of it, in its own events.",
+        _table((">event", "time", "what", "by", ""), rows),
+        _more(saying.more_happenings(account)),
+        _quarantine(account),
     )
 
 
-def _names(account: Audit, title: str, words: str, found: list[Named], other: str) -> str:
+def _quarantine(account: Audit) -> str:
+    rows = [
+        f'<tr><td class="mono long">{text(one.name)}</td>'
+        f'<td class="right">{size(one.size_bytes)}</td>'
+        f'<td class="time">{when(one.time)}</td>'
+        f'<td class="right">{"" if one.seq is None else f"{one.seq:,}"}</td>'
+        f'<td class="words">{text(one.words)}</td></tr>'
+        for one in account.quarantine
+    ]
+    words = saying.SET_ASIDE if rows else "Nothing lies in quarantine/."
+    table = _table(("file", ">size", "put there", ">told by event", "what it is"), rows)
+    return (
+        f'<h3>What was set aside</h3><p class="soft">{words}</p>{table if rows else ""}'
+        f"{_more(saying.more_quarantined(account))}"
+    )
+
+
+def _types(account: Audit) -> str:
     colours = {name: n for n, (name, _) in enumerate(picture.series(account), 1) if name}
-    dots = colours if other == "by" else {}
-    rows = [_row(account, one, dots) for one in found[:_MOST_ROWS]]
-    rest = len(found) - len(rows)
-    more = f" The {_MOST_ROWS} busiest of {len(found):,}." if rest > 0 else ""
-    heads = ("name", ">events", "share", "first", "last", other)
-    return _section(title, f"{words}{more}", _table(heads, rows))
+    rows = [_row(account, one, colours) for one in saying.shown_names(account.types)]
+    more = saying.more_names(account.types, account.counts.other_types, "type")
+    return _section("Types", "What was appended, and by whom.", _names("by", rows), _more(more))
+
+
+def _actors(account: Audit) -> str:
+    rows = [_row(account, one, {}) for one in saying.shown_names(account.actors)]
+    more = saying.more_names(account.actors, account.counts.other_actors, "actor")
+    return _section("Actors", "Who appended, and what.", _names("what", rows), _more(more))
+
+
+def _names(other: str, rows: Iterable[str]) -> str:
+    return _table(("name", ">events", "share", "first", "last", other), rows)
 
 
 def _row(account: Audit, one: Named, dots: dict[str, int]) -> str:
     share = one.count / max(account.events, 1)
     colour = f"--c{dots.get(one.name, 0)}"
     dot = f'<span class="dot" style="background: var({colour})"></span>' if dots else ""
-    pairs = [
-        f"{text(who(name))} {count:,}"
-        for name, count in list(one.with_whom.items())[:_MOST_PAIRS]
-        if name != OTHERS
-    ]
-    more = len(one.with_whom) - len(pairs)
-    others = f" and {more:,} more" if more > 0 else ""
     return (
         f'<tr><td class="words name">{dot}{text(who(one.name))}</td>'
         f'<td class="right">{one.count:,}</td>'
         f'<td title="{share:.1%}"><span class="bar"><i style="width: {share:.1%}'
         f'{f"; background: var({colour})" if dots else ""}"></i></span></td>'
         f'<td class="time">{when(one.first_time)}</td><td class="time">{when(one.last_time)}</td>'
-        f'<td class="words soft">{", ".join(pairs)}{others}</td></tr>'
+        f'<td class="words soft">{text(", ".join(saying.pairs(one, _MOST_PAIRS)))}</td></tr>'
     )
 
 
@@ -247,7 +253,7 @@ def _gaps(account: Audit) -> str:
     rows = [
         f"<tr><td>{duration(gap.length_ms)}</td>"
         f'<td><span class="bar"><i style="width: {gap.length_ms / longest:.1%}"></i></span></td>'
-        f'<td class="time">{when(gap.from_time)}</td><td class="time">{when(gap.to_time)}</td>'
+        f'<td class="time">{saying.ends(gap)[0]}</td><td class="time">{saying.ends(gap)[1]}</td>'
         f'<td class="right">{gap.after_seq:,}</td></tr>'
         for gap in account.gaps
     ]
@@ -255,20 +261,23 @@ def _gaps(account: Audit) -> str:
         "Longest gaps",
         "Times in which nothing was appended.",
         _table(("length", "", "from", "to", ">after event"), rows),
+        _more(saying.more_gaps(account)),
     )
 
 
 def _segments(account: Audit) -> str:
-    rows = [
-        f'<tr><td class="mono">{text(one.name)}</td>'
-        f'<td class="right">{one.first_seq:,} – {one.last_seq:,}</td>'
-        f'<td class="right">{_size(one.size_bytes)}</td>'
-        f'<td class="mono soft">{text(one.sha256) or "still open"}</td></tr>'
-        for one in account.segments
-    ]
+    rows: list[str] = []
+    for one in account.segments:
+        sha256, words = saying.digest(account, one)
+        rows.append(
+            f'<tr><td class="mono">{text(one.name)}</td>'
+            f'<td class="right">{one.first_seq:,} – {one.last_seq:,}</td>'
+            f'<td class="right">{size(one.size_bytes)}</td>'
+            f'<td class="long soft"><span class="mono">{sha256}</span> {text(words)}</td></tr>'
+        )
     return _section(
         "Segments",
-        "Each names the one before it by its sha256: the head stands for all of them.",
+        saying.SEGMENTS,
         _table(("file", ">events", ">size", "sha256"), rows),
     )
 

@@ -9,8 +9,10 @@ I1  Nothing is fetched; every word from the log is escaped; the words for a part
 """
 
 import math
+import unicodedata
 from collections.abc import Iterable
 
+from journal import plural
 from journal.engine.audit.collecting import to_ms
 from journal.engine.audit.escaping import text
 from journal.engine.audit.report import Audit, Gap, Happening, Named
@@ -39,7 +41,8 @@ _LEFT, _RIGHT = 52, 10
 _PLOT = _WIDTH - _LEFT - _RIGHT
 _TOP, _HEIGHT, _AXIS = 34, 190, 30
 _LANE = 24
-_LANE_LEFT = 150
+_LANE_LEFT = 170
+_NAME_COLUMNS = 18
 _LANE_RIGHT = 70
 _CELL = 22
 _LEVELS = 5
@@ -214,7 +217,7 @@ def _hover(scale: Scale, stack: list[tuple[str, list[int]]], totals: list[int]) 
     for at, total in enumerate(totals):
         if not total:
             continue
-        lines = [f"from {scale.bin_time(at)}", f"{total:,} events"]
+        lines = [f"from {scale.bin_time(at)}", plural.count(total, "event")]
         lines += [f"{name or 'others'}: {bins[at]:,}" for name, bins in stack if bins[at]]
         left, right = scale.bin_x(at), scale.bin_x(at + 1)
         parts.append(
@@ -250,15 +253,32 @@ def lanes(account: Audit) -> str:
 
 def _lane(actor: Named, top: float, width: float) -> str:
     name = who(actor.name)
-    short = name if len(name) <= 20 else f"{name[:19]}…"
-    words = f"{name}: {actor.count:,} events, {when(actor.first_time)} to {when(actor.last_time)}"
+    span = f"{when(actor.first_time)} to {when(actor.last_time)}"
+    words = f"{name}: {plural.count(actor.count, 'event')}, {span}"
     middle = top + _LANE / 2 + 2
     return (
         f"<g><title>{text(words)}</title>"
         f'<rect class="lane" x="{_LANE_LEFT}" y="{top + 2}" width="{width}" height="{_LANE - 8}"/>'
-        f'<text class="name end" x="{_LANE_LEFT - 12}" y="{middle}">{text(short)}</text>'
+        f'<text class="name end" x="{_LANE_LEFT - 12}" y="{middle}">{text(_shorten(name))}</text>'
         f'<text class="tick" x="{_LANE_LEFT + width + 12}" y="{middle}">{actor.count:,}</text></g>'
     )
+
+
+def _shorten(name: str) -> str:
+    """Return a name that fits beside its lane, by its two ends; a wide character counts as two."""
+    columns = [1 + (unicodedata.east_asian_width(character) in "WF") for character in name]
+    if sum(columns) <= _NAME_COLUMNS:
+        return name
+    start, end, room = 0, len(name), _NAME_COLUMNS - 1
+    while room > 0:
+        # By turns, so that names which begin alike are told apart by their ends.
+        if start <= len(name) - end:
+            room -= columns[start]
+            start += 1
+        else:
+            end -= 1
+            room -= columns[end]
+    return f"{name[:start]}…{name[end:]}"
 
 
 def _level(count: int, most: int) -> int:
@@ -279,7 +299,7 @@ def rhythm(account: Audit) -> str:
         parts.append(f'<text class="tick end" x="{left - 8}" y="{top + 15}">{weekday}</text>')
         for hour, count in enumerate(hours):
             style = f"heat h{_level(count, most) + 1}" if count else "lane"
-            words = f"{weekday} {hour:02d}:00 to {hour + 1:02d}:00: {count:,} events"
+            words = f"{weekday} {hour:02d}:00 to {hour + 1:02d}:00: {plural.count(count, 'event')}"
             parts.append(
                 f'<rect class="{style}" x="{left + hour * step + 1:.1f}" y="{top}" rx="3" '
                 f'width="{step - 3:.1f}" height="{_CELL}"><title>{words}</title></rect>'

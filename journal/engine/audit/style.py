@@ -32,6 +32,7 @@ header { margin-bottom: 28px; }
 }
 h1 { font-size: 30px; line-height: 1.2; margin: 6px 0 8px; overflow-wrap: anywhere; }
 h2 { font-size: 17px; margin: 0 0 4px; }
+h3 { font-size: 15px; margin: 22px 0 4px; }
 p { margin: 0; }
 .soft { color: var(--soft); }
 .mono, code { font: 13px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
@@ -51,6 +52,7 @@ section {
   padding: 20px 22px; margin: 16px 0;
 }
 section > p.soft { font-size: 13px; margin-bottom: 12px; }
+section > p.more { margin: 10px 0 0; }
 .wide { overflow-x: auto; }
 svg { display: block; width: 100%; min-width: 640px; height: auto; }
 svg text { font: 12px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; fill: var(--soft);
@@ -81,9 +83,11 @@ th { text-align: left; color: var(--soft); font-weight: 550; font-size: 12px;
 td { padding: 7px 14px 7px 0; border-bottom: 1px solid var(--line); vertical-align: top;
   font-variant-numeric: tabular-nums; }
 tr:last-child td { border-bottom: 0; }
-td.right, th.right { text-align: right; }
+td.right, th.right { text-align: right; white-space: nowrap; }
 td.time { white-space: nowrap; color: var(--soft); }
-td.words { overflow-wrap: anywhere; } td.name { min-width: 178px; }
+td.words { overflow-wrap: anywhere; min-width: 200px; } td.name { min-width: 178px; }
+td.who { overflow-wrap: anywhere; min-width: 84px; }
+td.long { overflow-wrap: anywhere; min-width: 260px; }
 .bar { display: block; height: 6px; min-width: 60px; border-radius: 3px; background: var(--lane);
   margin-top: 7px; overflow: hidden; }
 .bar i { display: block; height: 100%; border-radius: 3px; background: var(--accent); }
@@ -93,7 +97,18 @@ td.words { overflow-wrap: anywhere; } td.name { min-width: 178px; }
 .small { color: var(--soft); }
 ul.plain { margin: 8px 0 0; padding-left: 18px; }
 footer { color: var(--soft); font-size: 13px; margin-top: 28px; }
-@media (max-width: 640px) { main { padding: 28px 14px 40px; } section { padding: 16px 14px; } }
+@media (max-width: 640px) {
+  main { padding: 28px 14px 40px; } section { padding: 16px 14px; }
+  /* A row is a few lines, each value behind its column's name. */
+  table, tbody, tr { display: block; } tr:first-child { display: none; }
+  tr { padding: 8px 0; border-bottom: 1px solid var(--line); }
+  tr:last-child { border-bottom: 0; }
+  td, td.right { display: block; padding: 1px 0; border: 0; text-align: left; }
+  td.words, td.name, td.long, td.who { min-width: 0; }
+  td:empty { display: none; }
+  td[data-name]:not([data-name=""])::before { content: attr(data-name) ": "; color: var(--soft);
+    font: 12px system-ui, sans-serif; }
+}
 @media print {
   :root { --paper: #fff; --card: #fff; --ink: #000; --soft: #444; --line: #ccc; }
   main { max-width: none; padding: 0; } section { break-inside: avoid; }

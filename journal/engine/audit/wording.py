@@ -1,4 +1,7 @@
-"""Words for an account: what the engine's own events say, times, durations, names."""
+"""Words for an account: what the engine's own events say, times, durations, names.
+
+What both Markdown and HTML say in words of their own stands in `saying`.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -40,14 +43,24 @@ def when(time: str) -> str:
     return time[:19].replace("T", " ")
 
 
+def moment(time: str) -> str:
+    """Return a time to the millisecond, in UTC: `2026-03-01 14:45:00.000`."""
+    return time[:23].replace("T", " ")
+
+
 def who(actor: str) -> str:
     """Return an actor's name, or what stands for none."""
     return actor or "no actor"
 
 
-def counted(number: int, what: str) -> str:
-    """Return `1 segment`, `1,234 segments`."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+def size(size_bytes: int) -> str:
+    """Return a size such as `1.2 MB`, in powers of a thousand."""
+    amount = float(size_bytes)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if amount < 1000:
+            return plural.count(size_bytes, "byte") if unit == "bytes" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} TB"
 
 
 def describe(event: Event) -> str:
@@ -69,7 +82,7 @@ class _Data(dict[str, Any]):
 
 
 def _created(data: _Data) -> str:
-    return f"The journal was made, projection {data['projection']}, format {data['format']}."
+    return f"The journal was created, projection {data['projection']}, format {data['format']}."
 
 
 def _recovered(data: _Data) -> str:
@@ -142,3 +155,6 @@ _WORDS: dict[str, Callable[[_Data], str]] = {
     PRUNED: _pruned,
     CHECKPOINT: _checkpoint,
 }
+
+TOLD = frozenset(_WORDS)
+"""The engine's own types that say what happened to the journal."""
