@@ -19,6 +19,7 @@ from projections.projection import Projection
 
 if TYPE_CHECKING:
     from journal.engine.audit.report import Audit
+    from journal.engine.glancing import Glance
     from journal.engine.travel.bisecting import Bisected
     from journal.engine.travel.blaming import Change, LastChange
     from journal.engine.travel.comparing import Difference
@@ -73,6 +74,20 @@ class TimeTravel:
         arguments.check(place=place)
         self._core.check_usable()
         return find_seq(self._core, place)
+
+    def glance(self) -> "Glance":
+        """Return what a look at both ends of each segment finds wrong, and how much was read.
+
+        Nothing is, where damage was met at opening: then that was said. `verify` reads every byte.
+        """
+        from journal.engine.glancing import Glance, glance
+
+        core = self._core
+        core.check_usable()
+        if core.damage is not None:
+            return Glance([], core.read_after)
+        found = glance(core.history)
+        return found._replace(read_after=min(found.read_after, core.read_after))
 
     # --- what changed ----------------------------------------------------------------------------
 
@@ -140,16 +155,23 @@ class TimeTravel:
         after: int = 0,
         upto: int | None = None,
         monotone: bool = False,
+        reads: Iterable[str] | None = None,
         progress: Progress | None = None,
     ) -> "Bisected":
         """Return the first event in (`after`, `upto`] after which `predicate(state)` is true.
 
         The predicate looks at the state and must not change it. `monotone` promises that once true
-        it stays true: then some twenty states are looked at instead of all. See `Bisected`.
+        it stays true: then some twenty states are looked at instead of all. `reads` promises that
+        nothing but what is at these JSON Pointers, and below, is looked at: the states of events
+        that cannot change any of it are then passed over. See `Bisected`.
         """
         from journal.engine.travel.bisecting import bisect
 
         arguments.check(predicate=predicate, after=after, upto=upto, monotone=monotone)
+        if reads is not None:
+            arguments.check_iterable("reads", reads, "a list of JSON Pointers")
+            reads = [*reads]
+            arguments.check_each("reads", reads, str)
         arguments.check(progress=progress)
         self._core.check_usable()
         return bisect(
@@ -158,6 +180,7 @@ class TimeTravel:
             after=after,
             upto=self._upto(upto),
             monotone=monotone,
+            reads=reads,
             progress=progress,
         )
 

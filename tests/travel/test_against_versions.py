@@ -90,18 +90,20 @@ def ask_bisect(engine: journal.Engine, history: History, rnd: random.Random) -> 
     pointer = brute.some_pointer(history.states, rnd)
     some = brute.look(rnd.choice(history.states), pointer)
     most = brute.leaves(rnd.choice(history.states))
-    is_true: Callable[[Any], bool] = rnd.choice(
-        [
-            lambda state: brute.look(state, pointer) == some,
-            lambda state: brute.look(state, pointer) != brute.ABSENT,
-            lambda state: brute.leaves(state) >= most,
-        ]
-    )
+    asked: list[tuple[Callable[[Any], bool], str]] = [
+        (lambda state: brute.look(state, pointer) == some, pointer),
+        (lambda state: brute.look(state, pointer) != brute.ABSENT, pointer),
+        (lambda state: brute.leaves(state) >= most, ""),
+    ]
+    is_true, reads = rnd.choice(asked)
     expected = brute.bisect(history.states, is_true, after, upto)
     found = engine.bisect(is_true, after=after, upto=upto)
     assert found.seq == expected
     assert found.states == (upto if expected is None else expected) - after + 1
     assert found.from_start == is_true(history.states[after])
+    sparing = engine.bisect(is_true, after=after, upto=upto, reads=[reads])
+    assert (sparing.seq, sparing.from_start) == (found.seq, found.from_start)
+    assert sparing.states <= found.states
     assert (None if found.event is None else found.event.seq) == expected
     if brute.is_monotone(history.states, is_true, after, upto):
         quick = engine.bisect(is_true, after=after, upto=upto, monotone=True)

@@ -1,13 +1,14 @@
 """The first event after which something is true of the state.
 
-I1  Without a promise the state after every event is looked at, in order. With `monotone` (once
-    true, it stays true) the search halves the history: first between the snapshots, which cost no
-    fold, then between two of them. It looks at some twenty states of a million.
+I1  Without a promise the state after every event is looked at, in order, but for those of events
+    that can change nothing the predicate `reads`. With `monotone` (once true, it stays true) the
+    search halves the history: first between the snapshots, which cost no fold, then between two of
+    them. It looks at some twenty states of a million.
 I2  Halving goes on from the nearest state before that is known, so that all its folds together
     are no more than two between the two snapshots.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import msgspec
@@ -15,6 +16,7 @@ import msgspec
 from journal import codec
 from journal.engine.core import Core
 from journal.engine.states import Live
+from journal.engine.travel.looking import Places
 from journal.engine.travel.walking import find_event, walk
 from journal.errors import UsageError
 from journal.event import Event
@@ -45,15 +47,22 @@ def bisect(
     after: int,
     upto: int,
     monotone: bool,
+    reads: Iterable[str] | None = None,
     progress: Progress | None = None,
 ) -> Bisected:
     """Return the first event in (`after`, `upto`] after which `predicate` is true (I1)."""
+    places = None if reads is None else Places(reads)
     start = core.states.at(core.history, after)
     from_start = _ask(predicate, start.state, after)
     if after >= upto:
         return Bisected(seq=None, event=None, states=1, from_start=from_start)
-    search = _halve if monotone and not from_start else _scan
-    seq, looked = search(core, predicate, start, upto, progress)
+    if monotone and not from_start:
+        seq, looked = _halve(core, predicate, start, upto, progress)
+    elif from_start:
+        # The state of the next event counts, whatever it changes.
+        seq, looked = _scan(core, predicate, start, upto, progress)
+    else:
+        seq, looked = _scan(core, predicate, start, upto, progress, places=places)
     return Bisected(
         seq=seq,
         event=None if seq is None else find_event(core, seq),
@@ -63,14 +72,21 @@ def bisect(
 
 
 def _scan(
-    core: Core, predicate: Predicate, start: Live, upto: int, progress: Progress | None
+    core: Core,
+    predicate: Predicate,
+    start: Live,
+    upto: int,
+    progress: Progress | None,
+    *,
+    places: Places | None = None,
 ) -> tuple[int | None, int]:
     after, looked = start.seq, 0
     for event, state in walk(core, start, upto):
-        looked += 1
-        if _ask(predicate, state, event.seq):
-            return event.seq, looked
-        if progress is not None and looked % _TELL_EVERY == 0:
+        if places is None or places.may_be_touched(core.projection.touched(event)):
+            looked += 1
+            if _ask(predicate, state, event.seq):
+                return event.seq, looked
+        if progress is not None and event.seq % _TELL_EVERY == 0:
             progress(event.seq - after, upto - after)
     return None, looked
 

@@ -82,6 +82,10 @@ class Places:
         for pointer in list(pointers):
             del self._places[pointer]
 
+    def may_be_touched(self, places: Iterable[str] | None) -> bool:
+        """Say whether one of them may be touched."""
+        return next(self.touched(places), None) is not None
+
     def touched(self, places: Iterable[str] | None) -> Iterator[str]:
         """Yield the pointers of those that may be touched; one may come twice."""
         if places is None:
