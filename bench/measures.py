@@ -155,6 +155,18 @@ READS = (
         wanted=wants.COMMANDS,
     ),
     Measure(
+        name="scan",
+        title="blame and bisect through a whole history, beside a replay",
+        unit="us an event",
+        job="scan",
+        history=True,
+        systems={f"document {what}": {"what": what} for what in ("replay", "blame", "bisect")},
+        full={"events": _MILLION},
+        quick={"events": 50_000},
+        wanted=wants.SCAN,
+        rounds=3,
+    ),
+    Measure(
         name="export",
         title="export as JSON lines, by the length of history",
         unit="us an event",

@@ -62,6 +62,10 @@ COMMANDS = tuple(
     Wanted(f"document {name}", "document --help", 60, beyond=True, today=1.8)
     for name in ("log", "state", "blame", "bisect", "diff")
 )
+SCAN = (
+    Wanted("document blame", "document replay", 2),
+    Wanted("document bisect", "document replay", 2),
+)
 EXPORT = (
     Wanted("document 1000000", "document 100000", 1.2),
     Wanted("document 50000", "document 10000", 1.2),

@@ -108,6 +108,11 @@ def export(system: str, folder: Path, given: dict[str, Any]) -> Result:
     return {"value": find(system)(folder).export() / given["events"] * 1e6}
 
 
+def scan(system: str, folder: Path, given: dict[str, Any]) -> Result:
+    """Go through a whole history; us an event."""
+    return {"value": find(system)(folder).scan(given["what"]) / given["events"] * 1e6}
+
+
 def imports(system: str, folder: Path, given: dict[str, Any]) -> Result:
     """Import real histories of at most so many bytes, each several times over; us a version."""
     named = os.environ.get("JOURNAL_HISTORIES")
@@ -301,6 +306,7 @@ JOBS: dict[str, Job] = {
         append,
         append_behind,
         export,
+        scan,
         imports,
         batches,
         sizes,

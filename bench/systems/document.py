@@ -42,6 +42,21 @@ class Document:
             export_events(engine, out)
             return time.perf_counter() - start
 
+    def scan(self, what: str) -> float:
+        """Go through the whole history for what `what` finds there; return the seconds."""
+        with journal.open(self.folder, read_only=True) as engine:
+            last = engine.state["count"]
+            start = time.perf_counter()
+            if what == "replay":
+                engine.replay()
+            elif what == "blame":
+                changes = sum(1 for _ in engine.blame("/tasks/7/note"))
+                assert changes > 0
+            else:
+                found = engine.bisect(lambda state: state.get("count", 0) >= last, reads=["/count"])
+                assert found.seq is not None
+            return time.perf_counter() - start
+
     def imports(self, sources: list[Path], *, times: int) -> tuple[int, float]:
         """Import real histories, each so many times over; return the versions and the seconds."""
         count, took = 0, 0.0

@@ -14,6 +14,8 @@ from projections.patch import Json, parse
 from projections.patch import format as format_pointer
 from projections.patch.touching import ITEMS, relate
 
+_MOST_REMEMBERED = 100_000
+
 
 class Place:
     """One place, named by a JSON Pointer."""
@@ -22,6 +24,7 @@ class Place:
         """Raise `UsageError` for what is not a pointer."""
         self.pointer = pointer
         self._tokens = parse(pointer)
+        self._related: dict[str, bool] = {}
 
     def find(self, state: Any) -> tuple[bool, Any]:
         """Return (whether there is a value, the value)."""
@@ -41,8 +44,21 @@ class Place:
         return codec.encode_sorted(value) if there else b""
 
     def may_be_touched(self, places: Iterable[str] | None) -> bool:
-        """Say whether an event that touches `places` can change it (None: any place)."""
-        return places is None or any(relate(place, self.pointer) for place in places)
+        """Say whether an event that touches `places` can change it (None: any place).
+
+        What was asked once is remembered: the events of a history touch the same places again.
+        """
+        if places is None:
+            return True
+        for place in places:
+            known = self._related.get(place)
+            if known is None:
+                if len(self._related) >= _MOST_REMEMBERED:
+                    self._related.clear()
+                known = self._related[place] = relate(place, self.pointer)
+            if known:
+                return True
+        return False
 
 
 def _is_index(token: str, length: int) -> bool:
@@ -84,7 +100,7 @@ class Places:
 
     def may_be_touched(self, places: Iterable[str] | None) -> bool:
         """Say whether one of them may be touched."""
-        return next(self.touched(places), None) is not None
+        return any(place.may_be_touched(places) for place in self._places.values())
 
     def touched(self, places: Iterable[str] | None) -> Iterator[str]:
         """Yield the pointers of those that may be touched; one may come twice."""
