@@ -13,6 +13,7 @@ I3  The keys of the open segment are in memory, read when the first key is asked
 
 import contextlib
 import hashlib
+import os
 import struct
 import zlib
 from bisect import bisect_left
@@ -108,6 +109,22 @@ def write(segment: Segment) -> bytes:
     with contextlib.suppress(OSError):  # It is only a cache (I2).
         durable.write_file(ids_path(segment.path), head + hashes, synced=False)
     return hashes
+
+
+def noted_size(segment: Path) -> int | None:
+    """Return the size that a closed segment had when its keys were taken; None if not known."""
+    try:
+        fd = regular.open_file(ids_path(segment))
+    except OSError:
+        return None
+    try:
+        head = regular.read_range(fd, 0, _HEAD.size)
+    finally:
+        os.close(fd)
+    if len(head) < _HEAD.size:
+        return None
+    magic, size, _, _ = _HEAD.unpack(head)
+    return size if magic == _MAGIC else None
 
 
 def read(path: Path, segment_size: int) -> bytes | None:

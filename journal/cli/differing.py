@@ -3,7 +3,7 @@
     journal diff 3 head        journal diff run@head whatif@head /tasks
 
 I1  A place may name its journal: `DIR@PLACE`, where DIR is a folder. Only so is more than one
-    journal opened.
+    journal opened. DIR alone, where it is no place of the journal that is meant, is DIR@head.
 """
 
 import contextlib
@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from journal.cli import changes, opening, output, parsing
-from journal.cli.options import AsJson, Folder, read_place
+from journal.cli.options import AsJson, Folder, is_seq, read_place
 from journal.cli.progress import Bar
 from journal.errors import JournalError, UsageError
 
 if TYPE_CHECKING:
+    from journal import Engine
     from journal.engine.travel.comparing import Difference
 
 
@@ -29,6 +30,7 @@ def add_to(app: typer.Typer) -> None:
         diff,
         "journal diff 3 head",
         "journal diff '2 hours ago' now /tasks",
+        "journal diff head ../whatif",
         "journal diff run@120 whatif@head --json",
     )
     parsing.add(app, "compare", compare, "journal compare --with my.module:NEW")
@@ -49,8 +51,9 @@ def diff(
     """Show what leads from the state at A to the one at B.
 
     A and B are seqs, times, head, head~3, a checkpoint or '2 hours ago'; with DIR@ in front, in the
-    journal in the folder DIR. Items of lists are matched by a key where they have one. With --json
-    it is a list of {"op", "path", "old", "value"}, a JSON Patch that has the old values, too.
+    journal in the folder DIR, and DIR alone is its head. Items of lists are matched by a key where
+    they have one. With --json it is a list of {"op", "path", "old", "value"}, a JSON Patch that has
+    the old values, too. The exit code is 0 whether they differ or not.
     """
     from journal.engine.travel.comparing import diff_states
 
@@ -74,28 +77,43 @@ class _Journals:
     def __init__(self, opened: contextlib.ExitStack, folder: str | None) -> None:
         self._opened = opened
         self._folder = folder
-        self._engines: dict[str | None, Any] = {}
+        self._engines: dict[str | None, Engine] = {}
 
     def state(self, place: str) -> tuple[Any, str]:
         """Return the state at a place, and what to call it."""
-        folder, found, rest = place.rpartition("@")
-        where = folder if found and os.path.isdir(folder) else None
+        where, seq = self._find(place)
+        name = f"event {seq:,}" + (f" of {output.plain(where)}" if where else "")
+        return self._engine(where).state_at(seq), name
+
+    def _find(self, place: str) -> tuple[str | None, int]:
+        """Return the folder that a place names, None for none, and the seq there."""
+        folder, _, rest = place.rpartition("@")
+        if folder and os.path.isdir(folder):
+            engine = self._engine(folder)
+            try:
+                return folder, engine.seq_of(read_place(rest))
+            except UsageError as error:
+                raise _said_of(error, f"{folder}: {error.message}") from error
+        try:
+            return None, self._engine(None).seq_of(read_place(place))
+        except JournalError as error:
+            if os.path.isdir(place) and not is_seq(place):
+                return place, self._engine(place).seq
+            if not isinstance(error, UsageError) or error.key != "place":
+                raise
+            nor = f", nor is {folder!r} a folder that has one" if folder else ""
+            hint = "DIR@PLACE is one in another journal, and DIR alone its head."
+            raise _said_of(error, error.message + nor, hint) from error
+
+    def _engine(self, where: str | None) -> "Engine":
         key = where or self._folder
         if key not in self._engines:
             self._engines[key] = self._opened.enter_context(opening.for_reading(key))
-        engine = self._engines[key]
-        try:
-            seq = engine.seq_of(read_place(rest if where else place))
-        except UsageError as error:
-            if where or not folder:
-                raise
-            raise UsageError(
-                f"{error.message}, nor is {folder!r} a folder that has one",
-                key=error.key,
-                advice=error.advice,
-            ) from error
-        name = f"event {seq:,}" + (f" of {output.plain(where)}" if where else "")
-        return engine.state_at(seq), name
+        return self._engines[key]
+
+
+def _said_of(error: UsageError, message: str, hint: str = "") -> UsageError:
+    return UsageError(message, key=error.key, advice=f"{error.advice} {hint}".strip())
 
 
 # --- compare -------------------------------------------------------------------------------------
@@ -112,7 +130,10 @@ def compare(
     """Say what another projection would make of the history.
 
     The whole history is folded with the journal's own projection and with the other one. The first
-    event after which their states differ is named, and how they do; then the exit code is 1.
+    event after which their states differ is named, and how they do.
+
+    The exit code is 1 where they differ. An error has the same code, a message on stderr and
+    nothing on stdout.
     """
     from projections import catalog
 

@@ -10,7 +10,7 @@ I1  Nothing is created and nothing guessed: several `*.journal/` side by side ar
 import os
 from pathlib import Path
 
-from journal.config import FILE_NAME
+from journal.config import FILE_NAME, refuse_inside
 from journal.errors import JournalError, UsageError
 from journal.log.history import FOLDER_NAME
 from journal.segment import name_of
@@ -38,6 +38,7 @@ def find(named: str | None) -> Path:
 
 def _folder(path: Path, told_by: str) -> Path:
     if os.path.isfile(path):
+        refuse_inside(path)
         raise UsageError(
             f"{path} is a file, and {told_by} names the folder of a journal",
             key="dir",

@@ -3,7 +3,7 @@
 I1  Nothing takes an event out of a log. `journal redact` is there only to say so, and what to do.
 """
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,9 @@ from journal.cli import opening, output, parsing
 from journal.cli.options import LOCK_TIMEOUT, AsJson, Folder, LockTimeout, read_place
 from journal.cli.progress import Bar
 from journal.errors import UsageError
+
+if TYPE_CHECKING:
+    from journal.engine.travel.forking import Forked
 
 
 def add_to(app: typer.Typer) -> None:
@@ -74,16 +77,25 @@ def fork(
     if as_json:
         output.put_report(found)
         return
-    linked = f" ({output.count(len(found.linked), 'segment')} linked)" if found.linked else ""
-    output.put(
-        output.plain(
-            f"{destination}: {output.count(found.shared, 'event')} shared{linked}, "
-            f"{output.count(found.own, 'event')} of its own"
-        )
-    )
+    output.put(output.plain(f"{destination}: {_describe(found)}"))
     if found.left_out:
         unknown = output.count(found.left_out, "event")
         output.say(f"{unknown} of types that the projection does not know were left out")
+
+
+def _describe(found: "Forked") -> str:
+    """Say what a fork is made of, and what of it no event of the source is."""
+    linked = f" ({output.count(len(found.linked), 'segment')} linked)" if found.linked else ""
+    made = ["journal.forked"]
+    if (notes := found.own - found.appended - 1) > 0:
+        made.append(output.count(notes, "other note") + " of the engine")
+    if found.appended:
+        made.append(output.count(found.appended, "event") + " of the changed history")
+    own = " and ".join(filter(None, [", ".join(made[:-1]), made[-1]]))
+    return (
+        f"{output.count(found.shared, 'event')} shared{linked}, "
+        f"{output.count(found.own, 'event')} of its own: {own}"
+    )
 
 
 def restore(
@@ -95,10 +107,15 @@ def restore(
     """Bring an earlier state back, as a new event.
 
     History stays as it is: the difference is appended as `journal.restored`, which is printed.
+    Where the state is that one already, nothing is appended.
     """
     with opening.for_writing(folder, lock_timeout) as engine:
-        event = engine.restore(read_place(place), reason=reason)
-    output.put_event(event)
+        seq = engine.seq_of(read_place(place))
+        event = engine.restore(seq, reason=reason)
+    if event is None:
+        output.say(f"the state is already as it was after event {seq:,}: nothing was appended")
+    else:
+        output.put_event(event)
 
 
 def redact() -> None:

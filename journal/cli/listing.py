@@ -23,13 +23,16 @@ from journal import codec, config
 from journal.cli import finding, opening, output, parsing
 from journal.cli.columns import Columns
 from journal.cli.effects import Effects, Line
+from journal.cli.gist import gist
 from journal.cli.options import AsJson, Folder, read_count, read_seq
+from journal.cli.sought import Sought
 from journal.errors import Corrupt, UsageError
 from journal.event import Event, format_time, now_ms, read_time, time_to_ms
 from journal.log.history import FOLDER_NAME, History
 from journal.log.reader import Reader
-from journal.recovery import Damage, corrupt, missing_end
+from journal.recovery import corrupt, missing_end
 from journal.segment import Position
+from journal.sifting import Damage
 from journal.witness import WitnessFile
 
 _NO_END = 2**62
@@ -44,7 +47,8 @@ Show = Callable[[Line], None]
 class Wanted(NamedTuple):
     """Which events are wanted: a stretch, of it those of some types and actors (none: all).
 
-    `grep` is looked for in the line as it stands in the log, up to its crc.
+    `grep` is looked for in the line as it stands in the log, up to its crc. `sought` is told of
+    what was looked at.
     """
 
     after: int = 0
@@ -54,10 +58,13 @@ class Wanted(NamedTuple):
     types: frozenset[str] = frozenset()
     actors: frozenset[str] = frozenset()
     grep: "re.Pattern[str] | None" = None
+    sought: Sought | None = None
 
     def takes(self, found: Line) -> bool:
         """Say whether a line is wanted."""
         event, line = found
+        if self.sought is not None:
+            self.sought.see(event)
         if not self.fits(event):
             return False
         return self.grep is None or bool(self.grep.search(line[: -codec.SUFFIX_BYTES].decode()))
@@ -164,10 +171,18 @@ def log(
             engine = opened.enter_context(opening.for_reading(folder))
             effects = Effects(engine, touching, count=stat)
         history = source.history
+        sought = Sought()
+        narrowed = _narrowed(history, wanted)
+        if not as_json:
+            narrowed = narrowed._replace(sought=sought)
         show = _put_stored if as_json else _Shown(history.tail.seq, effects if stat else None)
-        for found in select(history, _narrowed(history, wanted), number, effects):
+        nothing = not (as_json or follow or number == 0)
+        for found in select(history, narrowed, number, effects):
             show(found)
+            nothing = False
         source.check(wanted)
+        if nothing:
+            output.say(sought.describe(wanted, touching, history))
         if follow:
             output.flush()
             source.follow(wanted, show, effects)
@@ -372,4 +387,4 @@ class _Shown:
         if self._effects is not None:
             words = f"{self._effects.describe(event):<{_STAT_COLUMNS}}  "
         room = self._columns.room(*head) - len(words)
-        self._columns.put(*head, words + output.shorten(event.data, room))
+        self._columns.put(*head, words + gist(event, room))

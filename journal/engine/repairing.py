@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from journal import codec, durable, locks, regular, witness
+from journal import codec, durable, keys, locks, regular, witness
 from journal import config as configs
 from journal.config import Config
 from journal.engine.appending import Appender
@@ -143,6 +143,7 @@ class _Repair:
             self._witness = record.read() or witness.Witness()
         self._store = Store(folder / "snapshots", self._say)
         self._made: list[_Made] = []
+        self._begins: dict[str, str] = {}
         self._carried: Live | None = None
         self._state_from = ""
 
@@ -168,6 +169,7 @@ class _Repair:
     def _make_all(self) -> list[_Made]:
         there = list_names(self.log) if self.log.is_dir() else []
         names = sorted({name_of(1), *there, *self._named_before(there), *self._noted})
+        self._begins = self._first_seqs(names)
         made: list[_Made] = []
         end = Position(0, 0, 0, "")
         previous: tuple[str, str] | None = None
@@ -199,6 +201,24 @@ class _Repair:
                 return kept
         return self.log / name
 
+    def _first_seqs(self, names: list[str]) -> dict[str, str]:
+        """Return file name -> the name that its first line is of; files may have been swapped."""
+        found: dict[str, str] = {}
+        for name in names:
+            path = self._source(name)
+            if path.exists():
+                with Segment(path, name=name) as segment, contextlib.suppress(Corrupt):
+                    found[name] = name_of(segment.header().seq)
+        return found
+
+    def _content(self, name: str) -> Path:
+        """Return the file that has this segment, which may stand under another one's name."""
+        if self._begins.get(name, name) != name or not self._source(name).exists():
+            for other, first in self._begins.items():
+                if first == name:
+                    return self._source(other)
+        return self._source(name)
+
     def _make(
         self,
         name: str,
@@ -206,15 +226,18 @@ class _Repair:
         previous: tuple[str, str] | None,
         upto: int | None,
     ) -> "_Segment":
-        path = self._source(name)
-        builder = SegmentBuilder(name, self._header(name, end, previous))
+        path, own = self._content(name), self._source(name)
+        builder = SegmentBuilder(name, self._header(name, end, previous), upto)
+        if path != own:
+            builder.note(f"this segment stands in the file {path.name}")
         whole = path.exists()
         known = self._last_known() if upto is None else upto
         if whole:
             with Segment(path, name=name) as segment:
                 builder.take(segment, known)
         builder.lose_upto(max(builder.seq, known) if upto is None else upto)
-        old = hashlib.sha256(regular.read_file(path)).hexdigest() if whole else ""
+        whole = own.exists()
+        old = hashlib.sha256(regular.read_file(own)).hexdigest() if whole else ""
         data = bytes(builder.data)
         digest = codec.sha256(data)
         after = Position(len(data), builder.crc, builder.seq, builder.time)
@@ -317,6 +340,8 @@ class _Repair:
             path = self.log / made.repair.segment
             if made.repair.quarantine and made.repair.segment not in self._noted:
                 durable.link_aside(path, self._quarantine, made.repair.quarantine)
+            with contextlib.suppress(OSError):  # a cache, and what it notes is of the old bytes
+                durable.remove(keys.ids_path(path))
             mode = durable.CLOSED_FILE if made.closed else durable.PRIVATE_FILE
             durable.write_file(path, made.data, mode=mode, synced=True)
 

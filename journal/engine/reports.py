@@ -71,7 +71,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     """What a journal is and where it stands. Sizes in bytes; `synced` as far as is known.
 
     `state_bytes` is 0 where damage leaves the newest state unknown. `healthy` as far as a glance
-    can tell: no message, and no view that needs anybody.
+    can tell: no message, and no view that needs anybody. Behind event `read_after` every byte was
+    read; before it only the ends and the sizes of the segments.
     """
 
     path: str
@@ -92,6 +93,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     writer: str
     messages: list[str]
     healthy: bool
+    read_after: int = 0
 
 
 def to_plain(report: msgspec.Struct) -> Any:

@@ -20,9 +20,11 @@ class SegmentBuilder:
     [first, last] that are not; `crc`, `seq` and `time` are those at its end.
     """
 
-    def __init__(self, name: str, header: Event) -> None:
+    def __init__(self, name: str, header: Event, upto: int | None) -> None:
+        """Begin; `upto` is the last seq that belongs to the segment, None for the last segment."""
         self._name = name
         self._header = header
+        self._upto = upto
         self.data = bytearray()
         self.crc = 0
         self.seq = int(name[:20]) - 1
@@ -32,6 +34,12 @@ class SegmentBuilder:
         self.why: list[str] = []
         self.dropped_bytes = 0
         self.damaged = False
+
+    def note(self, why: str) -> None:
+        """Say, once, why the segment cannot stay as it is."""
+        self.damaged = True
+        if why not in self.why:
+            self.why.append(why)
 
     def take(self, segment: Segment, known_seq: int) -> None:
         """Take every good line of the old file; events up to `known_seq` were in it.
@@ -60,6 +68,9 @@ class SegmentBuilder:
 
     def _keep(self, line: bytes) -> None:
         event = codec.decode_event(line)
+        if self._upto is not None and event.seq > self._upto:
+            self.note(f"events after {self._upto}, which belong to other segments")
+            return
         if event.seq > self.seq + 1:
             self.lose_upto(event.seq - 1)
         if event.seq != self.seq + 1:

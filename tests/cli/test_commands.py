@@ -12,6 +12,7 @@ STATUS = [
     *("path", "id", "format", "projection", "durability", "seq", "time", "synced", "segments"),
     *("log_bytes", "state_bytes", "snapshots", "views", "unfinished_bytes", "unknown", "writer"),
     *("messages", "healthy"),
+    "read_after",
 ]
 SEGMENT = "00000000000000000001.jsonl"
 

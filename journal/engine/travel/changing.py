@@ -147,7 +147,13 @@ def _read(kind: str, text: str) -> tuple[int, Draft]:
     from projections.foreign import read_json
 
     number, _, body = text.partition("=")
-    seq = _read_seq(kind, number.strip(), 'SEQ={"type": …, "data": …}')
+    if not body.strip():
+        raise UsageError(
+            f"--{kind} {text!r}: SEQ=JSON is wanted, the event behind the seq",
+            key=kind,
+            advice=_example(kind, number.strip()),
+        )
+    seq = _read_seq(kind, number.strip(), "SEQ=JSON")
     try:
         given = read_json(body.encode(), path=f"--{kind} {seq}").value
         found = msgspec.convert(given, _Given)
@@ -162,7 +168,18 @@ def _read(kind: str, text: str) -> tuple[int, Draft]:
     return seq, draft
 
 
+def _is_seq(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 20
+
+
 def _read_seq(kind: str, text: str, wanted: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) < 20):
-        raise UsageError(f"--{kind} {text!r}: {wanted} is wanted", key=kind)
+    if not _is_seq(text):
+        advice = "" if wanted == "SEQ" else _example(kind, "")
+        raise UsageError(f"--{kind} {text!r}: {wanted} is wanted", key=kind, advice=advice)
     return int(text)
+
+
+def _example(kind: str, seq: str) -> str:
+    seq = seq if _is_seq(seq) else "57"
+    event = '{"type": "set", "data": {"path": "/phase", "value": "plan"}}'
+    return f"Such as: --{kind} '{seq}={event}'"

@@ -43,7 +43,8 @@ from journal.event import (
 )
 from journal.log.history import Head
 from journal.segment import Segment, name_of
-from projections.projection import Projection, Unknown, event_type
+from projections.projection import Projection
+from projections.typed_lines import Unknown, event_type
 
 __all__ = ["Change", "Drop", "Edit", "Forked", "Insert", "fork"]
 
@@ -144,7 +145,8 @@ def _check_place(core: Core, folder: Path) -> None:
         raise UsageError(
             f"{folder}: there is something here already", advice="Fork to a new or empty folder."
         )
-    if core.path.resolve() in (folder.resolve(), *folder.resolve().parents):
+    target = Path(os.path.realpath(folder))  # `resolve` has an error of its own for a link's circle
+    if Path(os.path.realpath(core.path)) in (target, *target.parents):
         raise UsageError(
             f"{folder}: lies inside the journal that is forked", advice="Fork to a place beside it."
         )

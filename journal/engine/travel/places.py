@@ -8,7 +8,7 @@ I2  What can be told from the text alone reads no file.
 import contextlib
 import re
 
-from journal import codec
+from journal import codec, plural
 from journal.engine.core import Core
 from journal.errors import Corrupt, UsageError
 from journal.event import CHECKPOINT, facts, read_time
@@ -27,7 +27,7 @@ def find_seq(core: Core, place: int | str) -> int:
     if text.isascii() and text.isdecimal():
         return check_seq(int(text[:20]), last)
     if head := _HEAD.fullmatch(text):
-        return check_seq(last - int(head[1] or 0), last)
+        return _count_back(int(head[1] or 0), last)
     with contextlib.suppress(UsageError):
         return core.history.find_time(read_time(text, core.clock))
     checkpoint = _find_checkpoint(core, text)
@@ -39,6 +39,16 @@ def find_seq(core: Core, place: int | str) -> int:
             "2026-03-01T14:45:00Z, or how long ago: '2 hours ago'.",
         )
     return check_seq(checkpoint, last)
+
+
+def _count_back(events: int, last: int) -> int:
+    if events <= last:
+        return last - events
+    raise UsageError(
+        f"head~{events} lies before the beginning: history has only {plural.count(last, 'event')} "
+        f"(head~{last} is before the first)",
+        key="seq",
+    )
 
 
 def check_seq(seq: int, last: int) -> int:

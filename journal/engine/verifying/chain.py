@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 
 from journal import codec, plural
+from journal.engine.verifying.anchors import find_heads, say_elsewhere
 from journal.engine.verifying.findings import Findings
 from journal.errors import UsageError
 from journal.event import REPAIRED, ROTATED, Event, facts
@@ -38,12 +39,13 @@ class Chain:
     def check_anchors_exist(self) -> None:
         """Report the anchors whose event is not there."""
         tail = self._history.tail.seq
-        for seq, _ in self._anchors:
+        for seq, digest in self._anchors:
             if not 1 <= seq <= tail:
+                missing = f": {plural.are(tail + 1, seq)} missing at the end" if seq else ""
                 self._findings.add(
                     "anchor",
-                    f"event {seq} was noted, and history ends at event {tail}: "
-                    f"{plural.are(tail + 1, seq)} missing at the end",
+                    f"event {seq} was noted, and history ends at event {tail}{missing}"
+                    + say_elsewhere(self._heads.get(digest)),
                     seq=seq,
                 )
 
@@ -116,6 +118,11 @@ class Chain:
                         found.update(_repairs(event))
         return found
 
+    @functools.cached_property
+    def _heads(self) -> dict[str, int]:
+        """Digest -> the event that it is the head of, for anchors whose seq is another."""
+        return find_heads(self._history, {digest for _, digest in self._anchors})
+
     def _check_anchor(self, segment: Segment, seq: int, expected: str, offset: int) -> None:
         self._digest.update(segment.read(self._hashed, offset))
         self._hashed = offset
@@ -126,8 +133,9 @@ class Chain:
         self._findings.add(
             "anchor",
             f"the history up to event {seq} is not the one that was noted: its sha256 is "
-            f"{found}, and {expected} was expected"
-            + (f" (event {repaired[0]} repaired this segment)" if repaired else ""),
+            f"{found}, and {expected} was noted"
+            + (f" (event {repaired[0]} repaired this segment)" if repaired else "")
+            + say_elsewhere(self._heads.get(expected)),
             segment=segment.name,
             offset=offset,
             seq=seq,

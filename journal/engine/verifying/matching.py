@@ -14,6 +14,7 @@ from journal import plural
 from journal.engine.core import Core
 from journal.engine.drift import is_adoptable
 from journal.engine.evidence import Evidence, Seen
+from journal.engine.remedies import UNLIKE
 from journal.engine.states import Fold, Live
 from journal.engine.verifying.findings import Findings
 from journal.engine.viewing import Viewer
@@ -50,17 +51,24 @@ class Matcher:
         self._check_view_behind(fold, live)
         while self._snapshots and self._snapshots[0][0] <= live.seq:
             seq, name = self._snapshots.pop(0)
-            if fold.in_hole:
+            if fold.in_hole or seq < live.seq:  # The replay stops at each seq that is not lost.
                 self._findings.note(f"{name} was not compared: events before it are lost")
             else:
                 self._check_snapshot(seq, name, live)
 
     def end(self, live: Live) -> None:
         """Report the snapshots that the replay never came to."""
-        for seq, name in self._snapshots:
-            if seq > live.seq:
-                self._findings.add("snapshot", f"{name}: event {seq} is not in the log", seq=seq)
-            else:
+        beyond = [(seq, name) for seq, name in self._snapshots if seq > live.seq]
+        if beyond:
+            seq, name = beyond[-1]
+            self._findings.add(
+                "gap",
+                f"{name} was taken when event {seq} was on disk, and the log ends at event "
+                f"{live.seq}: {plural.are(live.seq + 1, seq)} missing at the end",
+                seq=live.seq + 1,
+            )
+        if self._core.without_code is None:
+            for _, name in self._snapshots[: len(self._snapshots) - len(beyond)]:
                 self._findings.note(f"{name} was not compared: the log is damaged before it")
 
     def check_views(self, live: Live) -> None:
@@ -78,8 +86,15 @@ class Matcher:
                 self._findings.note(
                     f"{seen.file} is {plural.count(behind, 'event')} behind, as it may be"
                 )
+            elif self._is_vouched(seen, live.seq):
+                self._report_unlike(seen, live.seq)
             else:
-                self._findings.add("view", self._describe_view(seen.file, seen.data, live.state))
+                self._findings.add(
+                    "view",
+                    self._describe_view(
+                        seen.file, seen.data, live.state, known=seen.record is not None
+                    ),
+                )
 
     def _check_snapshot(self, seq: int, name: str, live: Live) -> None:
         """Compare a snapshot of this revision with the state of the replay at its seq."""
@@ -89,7 +104,7 @@ class Matcher:
         except FileNotFoundError:
             return  # Another process has just removed it, as it may.
         except (Corrupt, OSError) as error:
-            why = error.why if isinstance(error, Corrupt) else str(error)
+            why = error.why if isinstance(error, Corrupt) else error.strerror or str(error)
             self._findings.add("snapshot", f"{name}: {why}", seq=seq)
             return
         projection = self._core.projection
@@ -119,8 +134,15 @@ class Matcher:
             if fold.in_hole or live.seq == self._evidence.history.tail.seq:
                 continue  # The newest state is compared at the end.
             if seen.data != self._viewer.render(live.state)[seen.view.name]:
-                why = f"it is not the state of event {live.seq}, which the witness says it is"
-                self._findings.add("view", f"{seen.file}: {why}", seq=live.seq)
+                self._report_unlike(seen, live.seq)
+
+    def _is_vouched(self, seen: Seen, seq: int) -> bool:
+        voucher, revision = seen.voucher, self._core.projection.revision
+        return voucher is not None and (voucher.seq, voucher.revision) == (seq, revision or None)
+
+    def _report_unlike(self, seen: Seen, seq: int) -> None:
+        """Report bytes of ours that the log does not give: it is not the log that made them."""
+        self._findings.add("view", f"{seen.file}: it {UNLIKE.format(seq)}", seq=seq)
 
     def _check_lines_view(self, seen: Seen, view: LinesView, seq: int) -> None:
         """Compare a view of lines with the fold's lines, in whatever order they stand."""
@@ -154,7 +176,8 @@ class Matcher:
             lines = plural.count(len(sifted.foreign), "line")
             self._findings.note(f"{file} has {lines} of somebody else's")
 
-    def _describe_view(self, name: str, data: bytes, state: Any) -> str:
+    def _describe_view(self, name: str, data: bytes, state: Any, *, known: bool) -> str:
+        """Say how a view differs; what nobody ever vouched for (not `known`) is not adopted."""
         from projections.foreign import read_json
 
         reader = self._core.projection.read_view
@@ -167,7 +190,8 @@ class Matcher:
             return f"{name} has the log's data in other bytes"
         first = changes[0]
         found = self._findings
-        found.adoptable = found.adoptable or is_adoptable(self._core, state, value)
+        if known:
+            found.adoptable = found.adoptable or is_adoptable(self._core, state, value)
         return f"{name} differs from the log: {first['op']} at {first['path'] or 'the root'!r}" + (
             f", and {len(changes) - 1} more" if len(changes) > 1 else ""
         )

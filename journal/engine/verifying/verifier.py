@@ -7,6 +7,7 @@ I3  Memory is bounded: one block, one state, and the places of the snapshots.
 I4  Every event is decoded once: its order, its part and its effect come from that one value.
 """
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -95,7 +96,7 @@ class Verifier:
             head=self._chain.head(),
             problems=found.problems,
             notes=found.notes,
-            advice=remedies(found.problems, adoptable=found.adoptable),
+            advice=remedies(found.problems, adoptable=found.adoptable, at=self._core.path),
             unknown=dict(self._unknown),
         )
 
@@ -145,10 +146,11 @@ class Verifier:
         self._broken = True
         if self._damage is None or self._damage.last_lost is not None:
             self._chain.break_off()
+            gap = f"{plural.are(live.seq + 1, due - 1)} missing"
             self._findings.add(
                 "gap",
                 f"ends at event {live.seq}, and the next segment starts at event {due}: "
-                f"{plural.are(live.seq + 1, due - 1)} missing",
+                f"{gap if due > live.seq else 'they overlap, so one of them has another name'}",
                 segment=name,
                 seq=live.seq + 1,
             )
@@ -259,10 +261,16 @@ class Verifier:
     # --- what stands around the log -------------------------------------------------------------
 
     def _check_folders(self) -> None:
-        """Report what stands in the place of a folder: nothing can be kept there, or set aside."""
+        """Report what stands in the place of a folder, or the witness: writers are refused."""
         for folder in (self._core.store.folder, self._core.quarantine):
             if why := regular.not_a_folder(folder):
                 self._findings.add("folder", f"{folder.name} {why}")
+        witness = self._core.witness_file.path
+        if os.path.lexists(witness) and (witness.is_symlink() or not witness.is_file()):
+            self._findings.add(
+                "folder",
+                f"{witness.name} is no regular file, and writers are refused: move it away",
+            )
 
     def _check_code(self) -> None:
         """Report that the code of the projection does not come: the log alone can be checked."""
