@@ -12,6 +12,7 @@ engine with the projections. What both return is a `journal.Engine`; see `help(j
 """
 
 import importlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,7 @@ from journal.event import Draft, Event
 from journal.log.history import History
 
 if TYPE_CHECKING:
-    from journal.engine import Engine, Examination, TakeOver
+    from journal.engine import DoctorReport, Engine, TakeOver
 
 __version__ = "0.1.0"
 
@@ -65,7 +66,8 @@ __all__ = [
 def open(path: str | Path, **options: Any) -> "Engine":
     """Open the journal in the folder `path`; see `journal.engine.opening.open_journal`.
 
-    Options: read_only, projection, durability, lock_timeout_s, on_message, clock.
+    Options: read_only, projection, durability, on_drift, lock_timeout_s, on_message, clock,
+    without_code.
     """
     # The one upward edge: the engine is loaded when it is first wanted, not by `import journal`.
     engine: Engine = importlib.import_module("journal.engine").open_journal(path, **options)
@@ -73,7 +75,7 @@ def open(path: str | Path, **options: Any) -> "Engine":
 
 
 def init(path: str | Path, **options: Any) -> "Engine":
-    """Make a journal in the folder `path` and open it; see `journal.engine.opening.init_journal`.
+    """Make a journal in the folder `path` and open it; see `journal.engine.beginning.init_journal`.
 
     Options: projection, durability, views_every_ms, view_files, time, take_over, events,
     lock_timeout_s, on_message, clock.
@@ -82,12 +84,14 @@ def init(path: str | Path, **options: Any) -> "Engine":
     return engine
 
 
-def doctor(path: str | Path) -> "Examination":
-    """Look at any folder and change nothing; see `journal.engine.examining.examine`.
+def doctor(path: str | Path, *, anchors: Iterable[tuple[int, str]] = ()) -> "DoctorReport":
+    """Look at any folder and change nothing; see `journal.engine.doctor.run.doctor`.
 
-    What is there, what is wrong with it, and what each remedy would do, lose and cost.
+    What is there, what is wrong with it, and what each remedy would do, lose and cost. `anchors`
+    are pairs (seq, sha256) noted earlier, as for `Engine.verify`.
     """
-    found: Examination = importlib.import_module("journal.engine.examining").examine(path)
+    run = importlib.import_module("journal.engine.doctor.run")
+    found: DoctorReport = run.doctor(path, anchors=anchors)
     return found
 
 

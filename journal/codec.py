@@ -43,6 +43,9 @@ _TAIL_WINDOW = 128
 
 _TOO_DEEP = "nested too deep to be read"
 
+_DEEP = b"\n" + b"  " * MAX_DEPTH
+_GLANCED_BYTES = 128 << 10
+
 _decoder = msgspec.json.Decoder(Event)
 
 
@@ -81,8 +84,7 @@ def encode_and_read(
     if not fits:
         raise _refusal(plain, what, "it would not read back equal")
     size = len(encoded)
-    # What is too deep has that many brackets, and as many to close them.
-    if size > 2 * MAX_DEPTH and encoded.count(b"[") + encoded.count(b"{") > MAX_DEPTH:
+    if size > 2 * MAX_DEPTH and may_be_deep(plain, encoded):
         check_depth(plain, what)
     if size > limit_bytes:
         raise UsageError(
@@ -159,6 +161,16 @@ def show(value: object) -> str:
     except Exception:  # noqa: BLE001 - a caller's own __repr__, or a number too long to write
         text = f"of type {type(value).__name__}"
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+def may_be_deep(value: Any, encoded: bytes) -> bool:
+    """Say whether a value, with its compact JSON, is to be looked at by `check_depth`."""
+    if len(encoded) <= _GLANCED_BYTES:
+        # Indented, what stands 200 deep has so many spaces before it, and no text holds a line
+        # end. All those spaces are too many for what is large.
+        return _DEEP in orjson.dumps(value, option=orjson.OPT_INDENT_2)
+    # What is too deep has that many brackets, and as many to close them.
+    return encoded.count(b"[") + encoded.count(b"{") > MAX_DEPTH
 
 
 def check_depth(value: Any, what: str) -> None:

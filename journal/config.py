@@ -18,6 +18,7 @@ I4  A view lies in the journal's folder, or beside it (`../state.json`), never a
 
 import os
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -25,11 +26,13 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from journal import codec, durable, regular, unfit
-from journal.errors import Corrupt, JournalError, UnsupportedFormat
+from journal.errors import Corrupt, JournalError, UnsupportedFormat, UsageError
 from journal.event import FORMAT
+from journal.segment import name_of
 
 FILE_NAME = "journal.yaml"
-_OWN_NAMES = frozenset({FILE_NAME, "log", "snapshots", "quarantine", "witness.json", "."})
+_OWN_FOLDERS = frozenset({"log", "snapshots", "quarantine"})
+_OWN_NAMES = _OWN_FOLDERS | {FILE_NAME, "witness.json", "."}
 _PLAIN_LINE = re.compile(r"((?:  )*)([a-z_]+):(?: (\S+))?")
 _PLAIN_INTEGER = re.compile(r"0|[1-9][0-9]{0,17}")
 _PLAIN_NUMBER = re.compile(r"[0-9]{1,15}\.[0-9]{1,15}")
@@ -114,21 +117,51 @@ _CONFLICT = re.compile(r"^(?:<{7}|\|{7}|>{7}) |^={7}$", re.MULTILINE)
 _HOW_TO_MEND = "Mend the file by hand; the log is not touched by what stands there."
 
 
+def find_around(path: Path) -> Path | None:
+    """Return the journal that `path` is a part of: a file of it, one of its folders, or in one.
+
+    None for anything else, and for a journal, wherever it lies.
+    """
+    here = Path(os.path.abspath(path))
+    if _holds_journal(here):
+        return None
+    for folder in here.parents[:2]:
+        first = here.relative_to(folder).parts[0]
+        is_part = first in _OWN_FOLDERS or (folder == here.parent and here.is_file())
+        if is_part and _holds_journal(folder):
+            return folder if path.is_absolute() else Path(os.path.relpath(folder))
+    return None
+
+
+def _holds_journal(folder: Path) -> bool:
+    names = (FILE_NAME, os.path.join("log", name_of(1)))
+    return any(os.path.lexists(folder / name) for name in names)
+
+
+def refuse_inside(path: Path) -> None:
+    """Raise `UsageError` for a part of a journal, where the journal itself is to be named."""
+    if (around := find_around(path)) is not None:
+        raise UsageError(
+            f"{path} is a part of the journal in {around}",
+            key="dir",
+            advice=f"Name the journal itself, `{shlex.quote(str(around))}`.",
+        )
+
+
 def _no_journal(folder: Path) -> JournalError:
+    refuse_inside(folder)
+    init = f"`journal init {shlex.quote(str(folder))}`"
     if not folder.exists():
         return JournalError(
             f"{folder}: there is no such folder",
-            advice=f"`journal init {folder}` makes a journal there.",
+            advice=f"{init} makes a journal there.",
         )
     if (folder / "log").is_dir():
         return JournalError(
             f"{folder}: {FILE_NAME} is missing, so this journal was not finished or lost it",
-            advice=f"`journal init {folder}` completes it; the log stays as it is.",
+            advice=f"{init} completes it; the log stays as it is.",
         )
-    return JournalError(
-        f"{folder}: no journal here (no {FILE_NAME})",
-        advice=f"`journal init {folder}` makes one.",
-    )
+    return JournalError(f"{folder}: no journal here (no {FILE_NAME})", advice=f"{init} makes one.")
 
 
 def _parse(path: Path, raw: bytes) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 I1  A name of the journal's own is opened without following a symlink, without waiting for a FIFO,
     and only if it is a regular file; a file that we write has one link.
 I2  A name that a person gave may be a link; it is not waited for either, and has an end.
+    Where it is read whole there may be a bound: a pipe need not have an end.
 I3  A file is never mapped: one that gets shorter under a mapping kills the reader.
 
 It does not know what the bytes mean, and makes nothing durable; see `journal.durable`.
@@ -11,6 +12,7 @@ It does not know what the bytes mean, and makes nothing durable; see `journal.du
 import errno
 import os
 import stat
+from typing import BinaryIO
 
 SAFE = (
     getattr(os, "O_NOFOLLOW", 0)
@@ -122,10 +124,24 @@ def open_given(path: str | os.PathLike[str]) -> int:
     return fd
 
 
-def read_given(path: str | os.PathLike[str]) -> bytes:
-    """Return the bytes of a file that a person named (see `open_given`)."""
+def read_given(path: str | os.PathLike[str], *, limit_bytes: int | None = None) -> bytes:
+    """Return the bytes of a file that a person named (see `open_given`).
+
+    Raises `OSError` (EFBIG) for more than `limit_bytes`.
+    """
     with open(open_given(path), "rb") as file:
+        return read_stream(file, os.fspath(path), limit_bytes=limit_bytes)
+
+
+def read_stream(file: BinaryIO, name: str, *, limit_bytes: int | None = None) -> bytes:
+    """Return what is left of a stream, which may be a pipe without end; raises as `read_given`."""
+    if limit_bytes is None:
         return file.read()
+    data = file.read(limit_bytes + 1)
+    if len(data) > limit_bytes:
+        why = f"has over {limit_bytes >> 20} MiB, more than can be taken in at once"
+        raise OSError(errno.EFBIG, why, name)
+    return data
 
 
 def _is_handed_over(path: str | os.PathLike[str], found: os.stat_result) -> bool:
@@ -134,8 +150,26 @@ def _is_handed_over(path: str | os.PathLike[str], found: os.stat_result) -> bool
     return is_pipe and os.path.realpath(path).startswith(("/proc/", "/dev/fd/"))
 
 
-def refuse_link(path: str | os.PathLike[str]) -> None:
-    """Raise `OSError` where a symlink stands in the place of one of a journal's own folders."""
-    if os.path.islink(path):
-        why = "is a symlink; a journal's folders are not followed elsewhere, so put the folder back"
-        raise OSError(errno.ELOOP, why, os.fspath(path))
+def check_folder(path: str | os.PathLike[str]) -> None:
+    """Raise `OSError` where a symlink or a file stands in the place of one of a journal's folders.
+
+    One that is missing is no fault.
+    """
+    if why := not_a_folder(path):
+        number = errno.ELOOP if os.path.islink(path) else errno.ENOTDIR
+        raise OSError(number, why, os.fspath(path))
+
+
+def not_a_folder(path: str | os.PathLike[str]) -> str:
+    """Say what stands in the place of a journal's folder; empty for a folder, or nothing."""
+    try:
+        mode = os.lstat(path).st_mode  # one look: it is asked for at every state of the past
+    except (OSError, ValueError):
+        return ""
+    if stat.S_ISLNK(mode):
+        return (
+            "is a symlink; a journal's folders are not followed elsewhere, so put the folder back"
+        )
+    if not stat.S_ISDIR(mode):
+        return "is no folder, and one of the journal's belongs there; move it away"
+    return ""

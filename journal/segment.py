@@ -25,6 +25,9 @@ BLOCK_BYTES = 256 << 10
 MAX_SEQ = 10**20 - 1
 _SEARCH_BYTES = 4 << 10
 _WINDOW_BYTES = 16 << 10
+_HEAD_BYTES = 256
+_LINE_START = b'{"seq":'
+_NEXT_LINE = b"\n" + _LINE_START
 _NAME = re.compile(r"([0-9]{20})\.jsonl")
 
 
@@ -228,11 +231,14 @@ class Segment:
         if offset == 0:
             return self.start
         line_start = self._line_start(0, offset)
-        line = self.read(line_start, offset)
+        return self._place_after(self.read(line_start, offset), line_start)
+
+    def _place_after(self, line: bytes, offset: int) -> Position | None:
+        """Return the position after a whole line that starts at `offset`, trusting its crc."""
         tail = codec.read_tail(line)
         if tail is None:
             return None
-        return self._after_last_line(line, line_start, codec.crc_after(tail.crc))
+        return self._after_last_line(line, offset, codec.crc_after(tail.crc))
 
     def last_line_end(self, start: int, size: int) -> int:
         """Return the offset after the last LF in [start, size); `start` if there is none."""
@@ -329,13 +335,12 @@ class Segment:
         while high - low > _WINDOW_BYTES:
             if not low < middle < high:
                 middle = (low + high) // 2
-            line_start = self._line_end(middle - 1, high)
+            line_start, head = self._line_after(middle - 1, high)
             reach *= 2
             if line_start >= high:
                 high = middle
                 middle -= reach
                 continue
-            head = codec.LINE_HEAD.match(self.read(line_start, line_start + 256))
             if head is None:
                 raise BadBlock(self.start)
             if fits(int(head[1]), head[2].decode()):
@@ -346,21 +351,38 @@ class Segment:
                 middle -= reach
         return self._find_in_window(fits, low, high, size)
 
+    def _line_after(self, offset: int, high: int) -> tuple[int, re.Match[bytes] | None]:
+        """Return where the first line behind an offset starts, and its head; mostly by one read."""
+        data = self.read(offset, offset + _SEARCH_BYTES)
+        start = data.find(b"\n") + 1
+        if not 0 < start <= len(data) - _HEAD_BYTES:
+            start = self._line_end(offset, high) - offset
+            data = self.read(offset, offset + start + _HEAD_BYTES)
+        return offset + start, codec.LINE_HEAD.match(data, start)
+
     def _find_in_window(
         self, fits: Callable[[int, str], bool], low: int, high: int, size: int
     ) -> Position:
-        end = self._line_end(max(low, high - 1), size)
-        data = self.read(low, end)
-        last, start = 0, 0
-        while start < len(data):
+        """Search the lines from `low` to the one that `high` lies in, read by one call."""
+        data = self.read(low, self._line_end(max(low, high - 1), size))
+        whole = data.startswith(_LINE_START) and data.count(_NEXT_LINE) == data.count(b"\n", 0, -1)
+        if data and not whole:
+            raise BadBlock(self.start)  # Halves would miss a line without a head.
+        before, last, end = 0, 0, len(data)
+        while last < end:
+            # The line in the middle, or the first one where the middle lies in no later one.
+            start = data.find(b"\n", (last + end) // 2 - 1, end) + 1
+            if not last < start < end:
+                start = last
             head = codec.LINE_HEAD.match(data, start)
             if head is None:
                 raise BadBlock(self.start)
-            if not fits(int(head[1]), head[2].decode()):
-                break
-            start = data.find(b"\n", start) + 1 or len(data)
-            last = start
-        found = self.position_after(low + last)
+            if fits(int(head[1]), head[2].decode()):
+                before, last = start, data.find(b"\n", start) + 1 or len(data)
+            else:
+                end = start
+        line = data[before:last]
+        found = self._place_after(line, low + before) if line else self.position_after(low)
         if found is None:
             raise BadBlock(self.start)
         return found

@@ -13,6 +13,7 @@ I4  Only a view may be a symlink, and only if `journal.yaml` records where it le
 It does not know what a foreign value means; `journal.engine` decides whether it is adopted.
 """
 
+import functools
 import os
 import re
 import stat
@@ -85,7 +86,7 @@ class Found(msgspec.Struct, frozen=True):
 
 def place_of(folder: Path, view: View, config: ViewsConfig) -> Place:
     """Return where a view lies; raises `Drift` for a symlink that is not recorded (I4)."""
-    path = Path(os.path.normpath(folder / config.files.get(view.name, view.file)))
+    path = _path_of(folder, config.files.get(view.name, view.file))
     known = config.targets.get(view.name)
     try:
         found = os.readlink(path)
@@ -103,6 +104,12 @@ def place_of(folder: Path, view: View, config: ViewsConfig) -> Place:
             adoptable=True,
         )
     return Place(view.name, path, Path(os.path.normpath(path.parent / found)))
+
+
+@functools.lru_cache(maxsize=64)
+def _path_of(folder: Path, file: str) -> Path:
+    """Put a path together, which costs more than the look at what stands there."""
+    return Path(os.path.normpath(folder / file))
 
 
 def look(place: Place, record: ViewRecord | None, *, by_stat: bool) -> Found:
@@ -232,6 +239,18 @@ def read_vouched(
         if fits and voucher.sha256 == codec.sha256(data):
             return codec.decode_value(data), voucher
     return None
+
+
+def is_disguised(place: Place, record: ViewRecord | None, revision: str) -> bool:
+    """Say whether a view has the stat that is vouched for and other bytes: its time was put back.
+
+    A view without a revision is not read for that.
+    """
+    if record is None or not revision:
+        return False
+    at_once = os.lstat(place.target)
+    fitting = [voucher.sha256 for voucher in record.vouchers if voucher.has_stat(at_once)]
+    return bool(fitting) and codec.sha256(read(place)[0]) not in fitting
 
 
 class Replaced(msgspec.Struct, frozen=True):

@@ -75,6 +75,8 @@ def thin(seqs: Iterable[int], keep: int) -> set[int]:
         )
     at = [0, *sorted(set(seqs))]
     count = len(at) - 1
+    if count <= keep:
+        return set()
     before = [index - 1 for index in range(len(at))]
     after = [index + 1 for index in range(len(at))]
     heap: list[tuple[int, int]] = []

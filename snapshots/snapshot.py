@@ -46,7 +46,7 @@ _SEAM = re.compile(rb',"crc":"([0-9a-f]{8})","state":')
 _START = b'{"checkpoint_type":"'
 _END = b"}\n"
 _FIRST_READ = 4096
-_MAX_SEQ = 10**19 - 1
+MAX_SEQ = 10**19 - 1
 
 _ADVICE = (
     "A snapshot is only a cache of the log: without it an older one is used. Remove the file; "
@@ -103,7 +103,7 @@ def parse_name(name: str) -> tuple[int, str] | None:
     if found is None:
         return None
     seq = int(found[1])
-    return (seq, found[2]) if 1 <= seq <= _MAX_SEQ else None
+    return (seq, found[2]) if 1 <= seq <= MAX_SEQ else None
 
 
 def check_type(type_name: str, *, asked_for: bool = False) -> None:
@@ -172,7 +172,7 @@ def _check_arguments(
             key="timestamp",
             advice="Take the time of the event at this seq.",
         )
-    if not 1 <= seq <= _MAX_SEQ:
+    if not 1 <= seq <= MAX_SEQ:
         raise UsageError(
             f"there is no snapshot at seq {seq}",
             key="seq",

@@ -38,6 +38,7 @@ class Entry(NamedTuple):
 
 
 Entries = list[Entry]
+_DIGITS = 20
 
 
 class Store:
@@ -65,6 +66,20 @@ class Store:
         """
         found = (_entry(name) for name in self._names_or_none())
         return sorted(entry for entry in found if entry is not None)
+
+    def seqs_of(self, kind: str) -> Sequence[int]:
+        """Return the seqs of the snapshots of one type, in any order. Raises as `list` does.
+
+        There may be thousands, and the policy asks at each that it takes: no pattern is matched.
+        """
+        end = f".{kind}.json"
+        heads = [name[: -len(end)] for name in self._names_or_none() if name.endswith(end)]
+        seqs = [
+            int(head)
+            for head in heads
+            if len(head) == _DIGITS and head.isascii() and head.isdecimal()
+        ]
+        return [seq for seq in seqs if 1 <= seq <= snapshot.MAX_SEQ]
 
     def last(self) -> Entry | None:
         """Return the last of `list`; the other names are not even parsed. Raises as it does.
@@ -101,17 +116,24 @@ class Store:
         """Return the newest usable snapshot with seq <= `upto`, or None.
 
         Usable is one that is whole and of this projection and revision; an empty revision
-        matches nothing. Those of others cost the reading of a header each. Never raises (I1).
+        matches nothing. Those of others, but the first one that is met, cost the reading of a
+        header each. Never raises (I1).
         """
         if not revision:
             return None
         wanted = (projection, revision)
+        by_header = False
         for name in self._names_newest_first(upto):
             path = self.folder / name
             try:
-                header = snapshot.read_header(path)
-                if (header.projection, header.revision) == wanted:
-                    return snapshot.read(path)
+                if by_header:
+                    header = snapshot.read_header(path)
+                    if (header.projection, header.revision) != wanted:
+                        continue
+                found = snapshot.read(path)
+                if (found.projection, found.revision) == wanted:
+                    return found
+                by_header = True  # Where one is another's, many may be.
             except FileNotFoundError:
                 continue
             except (Corrupt, OSError) as error:
@@ -126,7 +148,7 @@ class Store:
         Equal seq and type replace each other. Raises `OSError`; under the name then stands what
         stood there before, or all of `data`.
         """
-        regular.refuse_link(self.folder)
+        regular.check_folder(self.folder)
         header = snapshot.decode_header(data, self.folder)
         entry = Entry(header.seq, header.type, snapshot.name_of(header.seq, header.type))
         durable.make_folder(self.folder, own=True)
@@ -149,7 +171,7 @@ class Store:
                 )
         if not names or not self.folder.exists():
             return
-        regular.refuse_link(self.folder)
+        regular.check_folder(self.folder)
         failed: list[OSError] = []
         for name in names:
             try:
@@ -163,7 +185,7 @@ class Store:
             raise failed[0]
 
     def _names(self) -> Sequence[str]:
-        regular.refuse_link(self.folder)
+        regular.check_folder(self.folder)
         with contextlib.suppress(FileNotFoundError):
             return os.listdir(self.folder)
         return []
@@ -187,7 +209,7 @@ class Store:
 
         One that came within a tick of the clock may be missing: then an older one is used.
         """
-        regular.refuse_link(self.folder)
+        regular.check_folder(self.folder)
         try:
             found = os.stat(self.folder)
         except FileNotFoundError:

@@ -5,14 +5,13 @@
 # a line that says something, or nothing        is passed over
 """
 
-import sys
 from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
 import typer
 
-from journal import regular
+from journal.cli import given
 from journal.errors import UsageError
 
 Anchors = Annotated[
@@ -35,14 +34,14 @@ class _Head(msgspec.Struct):
     sha256: str
 
 
-def read_anchors(given: Sequence[str] | None, path: str) -> list[tuple[int, str]]:
+def read_anchors(noted: Sequence[str] | None, path: str) -> list[tuple[int, str]]:
     """Return all anchors as (seq, sha256); raises `UsageError` with the line that is none."""
     from journal.engine.verifying.chain import read_anchor
 
-    found = [read_anchor(text) for text in given or ()]
+    found = [read_anchor(text) for text in noted or ()]
     if not path:
         return found
-    raw = sys.stdin.buffer.read() if path == "-" else regular.read_given(path)
+    raw = given.read_stdin() if path == "-" else given.read_file(path)
     for number, line in enumerate(raw.decode("utf-8", "replace").splitlines(), 1):
         text = line.strip()
         if not text or text.startswith("#"):

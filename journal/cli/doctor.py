@@ -10,18 +10,24 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from journal.cli import finding, opening, output, parsing
+from journal.cli.anchoring import Anchors, AnchorsFile, read_anchors
 from journal.cli.options import AsJson, Folder
 from journal.cli.progress import Bar
 from journal.errors import JournalError, UsageError
 
 if TYPE_CHECKING:
-    from journal.engine.contents import Part
-    from journal.engine.examining import Examination, Remedy
+    from journal.engine.doctor.report import DoctorReport, Part, Remedy
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    parsing.add(app, "doctor", doctor, "journal doctor", "journal doctor backups/run --json")
+    parsing.add(
+        app,
+        "doctor",
+        doctor,
+        "journal doctor",
+        "journal doctor backups/run --anchors notes/heads.txt --json",
+    )
 
 
 def doctor(
@@ -29,22 +35,26 @@ def doctor(
         str, typer.Argument(metavar="DIR", help="The folder.", show_default=False)
     ] = "",
     folder: Folder = None,
+    anchors: Anchors = None,
+    anchors_file: AnchorsFile = "",
     as_json: AsJson = False,
 ) -> None:
     """Look at a folder: what is there, what is healthy, what helps.
 
     Every byte is checked as `journal verify` does, and where the log is damaged a repair is tried
     in memory, so that it can be said what each remedy would do, lose and cost. Nothing is changed.
-    It answers for a folder that is no journal, too. The exit code is 0 where all is well, 5 where
-    something is damaged, else that of the error that a command would meet.
+    It answers for a folder that is no journal, too. Anchors are those of `verify`. The exit code is
+    0 where all is well, 5 where something is damaged, else that of the error that a command would
+    meet.
     """
-    from journal.engine.examining import examine
+    from journal.engine.doctor.run import doctor as look
 
     if path and folder:
         raise UsageError("DIR and --dir are two answers to one question: give one")
+    pairs = read_anchors(anchors, anchors_file)
     opening.let_own_projections_in()
     with Bar("looking") as bar:
-        found = examine(_place(path or folder), progress=bar)
+        found = look(_place(path or folder), anchors=pairs, progress=bar)
     if as_json:
         output.put_report(found)
     else:
@@ -64,7 +74,7 @@ def _place(named: str | None) -> Path:
         return Path()
 
 
-def _put(found: "Examination") -> None:
+def _put(found: "DoctorReport") -> None:
     output.put(output.plain(f"{found.path}: {found.what}"))
     if found.parts:
         output.put("\nwhat is here")

@@ -20,6 +20,8 @@ from journal.event import Draft, Event
 if TYPE_CHECKING:
     from journal import Engine
 
+MAX_BYTES = 256 << 20
+"""What is read whole: the 64 MiB that an append takes, with room for blanks and escapes."""
 _STDIN = "standard input"
 _DATA_ADVICE = 'Give one JSON value, such as \'{"path": "/phase", "value": "plan"}\'.'
 _FILE_ADVICE = "The file must hold one JSON value. Nothing was changed."
@@ -53,7 +55,7 @@ class Batch(NamedTuple):
 def read_data(text: str) -> Any:
     """Return the JSON value of an argument; - reads it from stdin. Raises `UsageError`."""
     if text == "-":
-        return _read_strictly(_read_stdin(), _STDIN, lines=False, advice=_DATA_ADVICE)
+        return _read_strictly(read_stdin(), _STDIN, lines=False, advice=_DATA_ADVICE)
     return _read_strictly(os.fsencode(text), "DATA", lines=False, advice=_DATA_ADVICE)
 
 
@@ -113,11 +115,17 @@ def find_unfit(engine: "Engine", batch: Batch) -> UsageError | None:
 
 
 def _read(path: str) -> tuple[str, bytes]:
-    return (_STDIN, _read_stdin()) if path == "-" else (path, regular.read_given(path))
+    return (_STDIN, read_stdin()) if path == "-" else (path, read_file(path))
 
 
-def _read_stdin() -> bytes:
-    return sys.stdin.buffer.read()
+def read_file(path: str) -> bytes:
+    """Return the bytes of a file that is read whole; raises `OSError`, for a too large one, too."""
+    return regular.read_given(path, limit_bytes=MAX_BYTES)
+
+
+def read_stdin() -> bytes:
+    """Return what stands on stdin; raises `OSError` for what is too much to be read whole."""
+    return regular.read_stream(sys.stdin.buffer, _STDIN, limit_bytes=MAX_BYTES)
 
 
 def _read_strictly(raw: bytes, name: str, *, lines: bool, advice: str) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from journal import config, plural
+from journal import plural
 from journal.cli import finding, given, opening, output, parsing
 from journal.cli.anchoring import Anchors, AnchorsFile, read_anchors
 from journal.cli.listing import last_seq
@@ -17,6 +17,7 @@ from journal.cli.options import LOCK_TIMEOUT, AsJson, Folder, LockTimeout, read_
 from journal.cli.progress import Bar
 from journal.errors import Corrupt, UsageError
 from journal.event import ADOPTED
+from journal.log.history import FOLDER_NAME
 
 if TYPE_CHECKING:
     from journal.engine.repairing import RepairPlan, SegmentRepair
@@ -58,7 +59,7 @@ def status(folder: Folder = None, as_json: AsJson = False) -> None:
             output.put(f"  {output.plain(line)}")
     else:
         healthy = output.paint("healthy", "good", sys.stdout)
-        output.put(f"{healthy} as far as a glance can tell; `journal verify` reads every byte")
+        output.put(f"{healthy} as far as was looked at; `journal verify` reads every byte")
 
 
 def _describe(found: "Status") -> list[str]:
@@ -86,6 +87,11 @@ def _describe(found: "Status") -> list[str]:
             f"  tail     {output.count(found.unfinished_bytes, 'byte')} that are no whole append: "
             "one is under way, or a crash cut it off and the next writer sets it aside"
         )
+    looked = "every byte"
+    if found.read_after:
+        looked += f" behind event {found.read_after:,}, before it the ends and sizes of segments"
+    up_to = "" if found.state_bytes else ", up to what is damaged"
+    lines.append(f"  looked   at {looked}{up_to}")
     for kind, number in found.unknown.items():
         lines.append(f"  unknown  {output.count(number, 'event')} of type {kind}, left alone")
     return lines
@@ -113,12 +119,16 @@ def verify(
 ) -> None:
     """Check every byte and every event; change nothing.
 
-    The log, its chain, the snapshots and the views are compared with a fold from nothing. An anchor
+    The log, its chain, the snapshots and the views are compared with a fold from nothing; where the
+    code of the projection cannot be imported, that is a problem, and the log is checked. An anchor
     proves that nothing up to it has changed since `journal head` printed it. The exit code is 5
     where there are problems; each is listed with its place.
     """
     pairs = read_anchors(anchors, anchors_file)
-    with opening.for_reporting(folder) as engine, Bar("verifying") as bar:
+    with (
+        opening.for_reporting(folder, without_code=True) as engine,
+        Bar("verifying") as bar,
+    ):
         found = engine.verify(pairs, bar)
     if as_json:
         output.put_report(found)
@@ -190,8 +200,8 @@ def adopt(folder: Folder = None, lock_timeout: LockTimeout = LOCK_TIMEOUT) -> No
     The difference becomes an event, which is printed.
     """
     path = finding.find(folder)
-    config.read(path)  # Says it where there is no journal.
-    before = last_seq(path)
+    # Where there is no log, opening says what is wrong.
+    before = last_seq(path) if (path / FOLDER_NAME).is_dir() else 0
     with opening.for_writing(folder, lock_timeout, on_drift="adopt") as engine:
         # Opening adopts what it finds; what came in between, this does.
         engine.adopt()

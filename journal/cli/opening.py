@@ -26,6 +26,8 @@ def for_reading(folder: str | None) -> Generator["Engine"]:
     try:
         with open_path(finding.find(folder), read_only=True, on_message=said.append) as engine:
             yield engine
+            # Of what it did not read, as much as can be told at once.
+            said += engine.glance().problems
     except JournalError as error:
         raised = error.message
         raise
@@ -36,9 +38,13 @@ def for_reading(folder: str | None) -> Generator["Engine"]:
 
 
 @contextmanager
-def for_reporting(folder: str | None) -> Generator["Engine"]:
-    """Open the journal that is meant, for a report that has in it what the engine says."""
-    with open_path(finding.find(folder), read_only=True, on_message=None) as engine:
+def for_reporting(folder: str | None, *, without_code: bool = False) -> Generator["Engine"]:
+    """Open the journal that is meant, for a report that has in it what the engine says.
+
+    `without_code`: also where the projection's module does not come; see `journal.open`.
+    """
+    path = finding.find(folder)
+    with open_path(path, read_only=True, on_message=None, without_code=without_code) as engine:
         yield engine
 
 

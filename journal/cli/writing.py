@@ -6,6 +6,7 @@ I1  What is printed was acknowledged: it is printed after the journal is closed,
 A caller's JSON is read by `journal.cli.given`.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Any, get_args
 
 import typer
@@ -21,7 +22,12 @@ from journal.event import Draft, Event
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
     parsing.add(
-        app, "init", init, "journal init run", "journal init run --projection my.module:NAME"
+        app,
+        "init",
+        init,
+        "journal init run",
+        "journal init . --take-over",
+        "journal init run --projection my.module:NAME",
     )
     parsing.add(
         app,
@@ -37,6 +43,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def init(
+    *,
     folder: Annotated[str, typer.Argument(metavar="DIR", show_default=False)],
     projection: Annotated[
         str, typer.Option(metavar="NAME", help="What events mean; one's own is module:NAME.")
@@ -51,11 +58,18 @@ def init(
     views_every_ms: Annotated[
         str, typer.Option(metavar="MS", help="Write state.json at most so often.")
     ] = "0",
+    take_over: Annotated[
+        bool,
+        typer.Option(
+            "--take-over", help="Begin with what the state.json that is there already holds."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a journal in the folder DIR.
 
-    One whose making was cut off is completed; its log stays as it is.
+    A file that stands where the state will be is never written over: it is taken over, or the
+    journal is refused. One whose making was cut off is completed; its log stays as it is.
     """
     import journal
 
@@ -71,6 +85,7 @@ def init(
         projection=projection,
         durability=durability,
         views_every_ms=every_ms,
+        take_over=True if take_over else None,
         on_message=output.say,
     ) as engine:
         made = {
@@ -157,7 +172,7 @@ def append(
     _put_stored(events)
 
 
-def _put_stored(events: list[Event]) -> None:
+def _put_stored(events: Sequence[Event]) -> None:
     """Print what was recorded; where that fails, say that it was recorded all the same."""
     try:
         for event in events:

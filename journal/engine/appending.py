@@ -10,19 +10,18 @@ I3  The write is one call; the sync is the caller's next step, outside the lock.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import msgspec
-
 from journal import codec
 from journal.engine.core import Core
 from journal.engine.encoding import Encoder
+from journal.engine.growth import Growth
 from journal.engine.states import Live
 from journal.engine.viewing import Viewer
 from journal.errors import Conflict, UsageError
 from journal.event import CARRIES_STATE, ENGINE_PREFIX, Draft, Event
-from journal.log.lines import Encoded, Prepared
+from journal.log.lines import Encoded
 from journal.segment import Block
 from projections.patch import equal
-from projections.projection import Unknown
+from projections.typed_lines import Unknown
 from projections.view import Line
 
 
@@ -34,6 +33,7 @@ class Appender:
         self._core = core
         self._viewer = viewer
         self.encoder = Encoder(core.projection)
+        self._growth = Growth(core.projection)
         self.bytes_since_snapshot = 0
         self.has_caught_up = False  # with another process, which takes snapshots, too
 
@@ -70,6 +70,7 @@ class Appender:
             live.count(unknown)
             live.seq, live.time = block.after.seq, block.after.time
         self.bytes_since_snapshot += len(block.data)
+        self._growth.take_in(block.data)
 
     # --- appending -------------------------------------------------------------------------------
 
@@ -84,9 +85,10 @@ class Appender:
 
     def add(self, drafts: Sequence[Draft], expected_seq: int | None = None) -> list[Event]:
         """Encode and append a caller's events, all or nothing; see `add_new`."""
-        return self.add_new([self.encoder.encode_draft(draft) for draft in drafts], expected_seq)
+        new = [self.encoder.encode_draft(draft) for draft in drafts]
+        return list(self.add_new(new, expected_seq))
 
-    def add_new(self, new: Sequence[Encoded], expected_seq: int | None = None) -> list[Event]:
+    def add_new(self, new: Sequence[Encoded], expected_seq: int | None = None) -> Sequence[Event]:
         """Append encoded events, all or nothing; return them as they stand in the log.
 
         Keys are looked up before the expected seq: an append that is repeated because its answer
@@ -124,14 +126,14 @@ class Appender:
                 encoded.append(self.encoder.encode_draft(draft))
         if known := self._find_known(encoded):
             raise UsageError(f"id {known[0].id!r} was used by event {known[0].seq}", key="id")
-        return self._add(encoded)
+        return list(self._add(encoded))
 
     def add_engine_event(self, event_type: str, data: dict[str, Any], *, time: str = "") -> Event:
         """Append one of the engine's own events."""
         encoded = codec.encode_value(data, limit_bytes=codec.MAX_ENGINE_EVENT_BYTES)
         return self._add([Encoded(event_type, encoded, time=time)])[0]
 
-    def _add(self, drafts: Sequence[Encoded]) -> list[Event]:
+    def _add(self, drafts: Sequence[Encoded]) -> Sequence[Event]:
         core, viewer = self._core, self._viewer
         log = core.log
         if log.is_full:
@@ -139,14 +141,17 @@ class Appender:
         live = core.fresh()
         prepared = log.prepare(drafts)
         stored, after = prepared.events, prepared.after
-        typed = self._typed(drafts, prepared)
+        typed = prepared.typed
+        if typed is None:  # with what does not fit, or data of old that is read another way
+            typed = core.projection.decode_new(prepared.lines)
         core.live = None  # unsure from here on (I2)
         lines: list[tuple[str, Line]] = []
+        coalesced = core.config.views.every_ms
         if viewer.line_views:
             state = self._apply_each(live.state, typed, stored, lines)
         else:
-            state = core.projection.apply_new(live.state, typed)
-        documents = {} if core.config.views.every_ms else viewer.render(state)
+            state = self._growth.apply(live.state, typed, prepared.lines, measured=not coalesced)
+        documents = {} if coalesced else viewer.render(state)
         log.write(prepared)
         if viewer.line_views:
             viewer.keep_lines(lines, live.seq, after.seq)
@@ -156,18 +161,8 @@ class Appender:
         core.live = Live(state, after.seq, after.time, live.unknown)
         return stored
 
-    def _typed(self, drafts: Sequence[Encoded], prepared: Prepared) -> list[Any]:
-        """Return the new events as apply functions get them; raises `UsageError` for unfit data."""
-        found = []
-        for draft, event in zip(drafts, prepared.events, strict=True):
-            typed = draft.typed
-            if typed is msgspec.UNSET:
-                return self._core.projection.decode_new(prepared.lines)
-            found.append(draft.line(event.seq, event.time, typed, event.actor))
-        return found
-
     def _apply_each(
-        self, state: Any, events: list[Any], stored: list[Event], lines: list[tuple[str, Line]]
+        self, state: Any, events: list[Any], stored: Sequence[Event], lines: list[tuple[str, Line]]
     ) -> Any:
         """Apply new events and check the result; add the lines for views of lines."""
         projection = self._core.projection

@@ -30,7 +30,7 @@ def check_state(state: Any, projection: Projection) -> bytes:
             key="state",
             advice="Keep large content in files of its own and their paths in the state.",
         )
-    if encoded.count(b"[") + encoded.count(b"{") > codec.MAX_DEPTH:
+    if codec.may_be_deep(state, encoded):
         codec.check_depth(state, "state")
     return encoded
 

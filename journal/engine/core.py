@@ -66,9 +66,11 @@ class Core:
         self.states = States(projection, self.store)
         self.live: Live | None = None
         self.known_seq = 0
+        self.read_after = 0
         self.boot = ""
         self.settled = False
         self.damage: Corrupt | None = None
+        self.without_code: UsageError | None = None
         self.mutex = threading.RLock()
         self._view_mutex = threading.RLock()
         self.witness_file = WitnessFile(path, write=write)
@@ -210,8 +212,11 @@ class Core:
     def fresh(self) -> Live:
         """Return the live state, folded anew from disk where it is unsure (I2).
 
-        Raises `Corrupt` where damage, or an end that is gone, leaves it unknown.
+        Raises `Corrupt` where damage, or an end that is gone, leaves it unknown, and `UsageError`
+        where the code of the projection did not come.
         """
+        if self.without_code is not None:
+            raise self.without_code
         live, tail_seq = self.live, self._log.history.tail.seq
         if live is not None and live.seq == tail_seq >= self.known_seq:
             return live

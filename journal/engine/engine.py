@@ -7,97 +7,34 @@ I3  A call that raises has changed nothing, but for a sync that failed: then the
     disk or not, and the engine appends nothing more until the journal is opened again.
 """
 
-import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import msgspec
 
 from journal import codec
-from journal.config import Config
 from journal.engine import arguments
-from journal.engine.appending import Appender
-from journal.engine.core import Core
-from journal.engine.drift import DriftKeeper
 from journal.engine.encoding import NewEvent, to_draft
-from journal.engine.looking import look_at_views
-from journal.engine.publishing import Publisher
-from journal.engine.rebuilding import Rebuilder
-from journal.engine.reports import CheckpointInfo, Rebuilt, Status, Verified
-from journal.engine.snapshotting import Snapshotter
-from journal.engine.states import Live
-from journal.engine.time_travel import TimeTravel
+from journal.engine.keeping import Keeping
+from journal.engine.reports import Verified
 from journal.engine.verifying.verifier import Verifier
-from journal.engine.viewing import Viewer
-from journal.errors import Corrupt, JournalError, UsageError
-from journal.event import CHECKPOINT, FORMAT, PRUNED, RESTORED, Draft, Event
+from journal.errors import Corrupt, UsageError
+from journal.event import RESTORED, Draft, Event
 from journal.log.history import Head
 from journal.log.lines import Encoded
-from journal.recovery import Damage, corrupt
+from journal.recovery import corrupt
+from journal.sifting import Damage
 from projections.patch import diff
-from projections.projection import Projection, event_type
-from snapshots import snapshot
+from projections.typed_lines import event_type
 
 Progress = Callable[[int, int], None]
 Command = Callable[..., Iterable[NewEvent] | None]
 """(state, *args) -> events to append; it must not change the state."""
 
 
-class Engine(TimeTravel):
+class Engine(Keeping):
     """One open journal; from `journal.open` or `journal.init`."""
-
-    def __init__(
-        self, core: Core, messages: list[str], open_journal: "Callable[..., Engine]"
-    ) -> None:
-        """Put the parts together; used by `journal.engine.opening` only."""
-        super().__init__(core, open_journal)
-        self.messages = messages
-        self.viewer = Viewer(core)
-        self.appender = Appender(core, self.viewer)
-        self.snapshotter = Snapshotter(core, self.appender)
-        self.publisher = Publisher(core, self.viewer, self.snapshotter)
-        self.drift = DriftKeeper(core, self.appender, self.viewer)
-
-    # --- what it is ------------------------------------------------------------------------------
-
-    @property
-    def path(self) -> Path:
-        """The journal's folder."""
-        return self._core.path
-
-    @property
-    def config(self) -> Config:
-        """What `journal.yaml` says."""
-        return self._core.config
-
-    @property
-    def projection(self) -> Projection:
-        """What the events mean."""
-        return self._core.projection
-
-    @property
-    def read_only(self) -> bool:
-        """Whether it was opened for reading only."""
-        return not self._core.write
-
-    @property
-    def id(self) -> str:
-        """The journal's id, 32 hexadecimal digits."""
-        return self._core.reader.journal_id
-
-    @property
-    def time(self) -> str:
-        """The time of the event at `seq`."""
-        return self._core.history.tail.time
-
-    @property
-    def synced(self) -> int:
-        """The last seq known to be on disk."""
-        self._core.check_usable()
-        known = self._core.read_witness().synced_seq
-        return known if self.read_only else max(known, self._core.log.synced.seq)
 
     # --- reading ---------------------------------------------------------------------------------
 
@@ -223,13 +160,16 @@ class Engine(TimeTravel):
         *,
         actor: str = "",
         expected_seq: int | None = None,
-    ) -> list[Event]:
-        """Append several events as one, all or nothing; return them as recorded."""
+    ) -> Sequence[Event]:
+        """Append several events as one, all or nothing; return them as recorded.
+
+        What is returned is decoded when it is first looked at, and equal to a list of the events.
+        """
         arguments.check_iterable("events", events, "a list of events")
         arguments.check(actor=actor, expected_seq=expected_seq)
         return self._append(self.appender.encoder.encode_all(events, actor), expected_seq)
 
-    def _append(self, new: Sequence[Encoded], expected_seq: int | None) -> list[Event]:
+    def _append(self, new: Sequence[Encoded], expected_seq: int | None) -> Sequence[Event]:
         if expected_seq is not None and not arguments.is_seq(expected_seq):
             arguments.check(expected_seq=expected_seq)
         if not new:
@@ -339,145 +279,7 @@ class Engine(TimeTravel):
         """Return the seq that the next event will have, if nobody else appends before."""
         return self.seq + 1 + self._core.log.is_full
 
-    def prune(self, files: Sequence[str], *, reason: str = "") -> Event:
-        """Delete asked-for checkpoints by file name; recorded first, so they stay away."""
-        arguments.check(files=files, reason=reason)
-        known = {entry.name for entry in self._core.store.list()}
-        for name in files:
-            if name not in known:
-                raise UsageError(f"there is no checkpoint {name!r}", key="files")
-        with self._core.appending():
-            self.appender.catch_up()
-            data = {"files": list(files), "reason": reason}
-            event = self.appender.add_engine_event(PRUNED, data)
-        self._core.log.sync(event.seq)
-        self._core.store.remove(*files)
-        self.publisher.commit(event.seq)
-        return event
-
-    # --- snapshots -------------------------------------------------------------------------------
-
-    def snapshot(self, type: str = "manual", trigger: str = "") -> CheckpointInfo:
-        """Take a snapshot of the newest state and record it as an event (`journal.checkpoint`).
-
-        `type`: 1 to 40 of a-z, 0-9 and `-`; `trigger`: any text, why it was taken. Once the event
-        is recorded, a file that cannot be written is said, and told as `problem` of what is
-        returned: `rebuild` writes it.
-        """
-        arguments.check(type=type, trigger=trigger)
-        snapshot.check_type(type, asked_for=True)
-        with self._core.appending():
-            self.appender.catch_up()
-            live = self._core.fresh()
-            live = Live(live.state, live.seq, live.time, dict(live.unknown))
-            data = self.snapshotter.encode(live, type, trigger)
-            described = self.snapshotter.describe(live, type, trigger, data)
-            self.appender.add_engine_event(CHECKPOINT, described)
-            seq = self.seq
-        self._core.log.sync(seq)
-        problem = ""
-        try:
-            self.snapshotter.write(data)
-        except (OSError, JournalError) as error:
-            problem = f"its file could not be written: {error}"
-            self._core.say(
-                f"the checkpoint at event {live.seq} is recorded, but {problem}; "
-                "`journal rebuild` writes it"
-            )
-        self.publisher.commit(seq)
-        return CheckpointInfo(
-            seq=live.seq,
-            type=type,
-            time=live.time,
-            trigger=trigger,
-            file=described["file"],
-            size_bytes=len(data),
-            problem=problem,
-        )
-
-    def snapshots(self) -> list[CheckpointInfo]:
-        """Return every snapshot, those asked for and the engine's own (type `auto`), by seq."""
-        self._core.check_usable()
-        return [
-            self._describe(entry.name, entry.seq, entry.type) for entry in self._core.store.list()
-        ]
-
-    def _describe(self, name: str, seq: int, kind: str) -> CheckpointInfo:
-        path = self._core.store.folder / name
-        problem, time, trigger, size = "", "", "", 0
-        try:
-            header = snapshot.read_header(path)
-            time, trigger, size = header.timestamp, header.trigger, header.size_bytes
-            wanted = (self.projection.name, self.projection.revision)
-            if (header.projection, header.revision) != wanted:
-                problem = "made by other code"
-        except Corrupt as error:
-            problem = error.why
-        except OSError as error:
-            problem = error.strerror or str(error)
-        return CheckpointInfo(
-            seq=seq,
-            type=kind,
-            time=time,
-            trigger=trigger,
-            file=name,
-            size_bytes=size,
-            problem=problem,
-        )
-
-    # --- keeping ---------------------------------------------------------------------------------
-
-    def rebuild(self, progress: Progress | None = None) -> Rebuilt:
-        """Fold the whole log from nothing; write views and asked-for checkpoints that differ.
-
-        What is replaced is kept in quarantine. Reads no snapshot.
-        """
-        arguments.check(progress=progress)
-        with self._core.appending():
-            self.appender.catch_up()
-            self._core.log.sync(self.seq)
-            found = Rebuilder(self._core, self.viewer, self.snapshotter).run(progress)
-            self.viewer.settle()
-            return found
-
-    def flush(self) -> None:
-        """Put everything appended on disk and bring every view up to date."""
-        self._core.check_usable()
-        self.publisher.flush()
-
-    def status(self) -> Status:
-        """Return what the journal is and where it stands."""
-        core = self._core
-        core.check_usable()
-        witness = core.read_witness()
-        history = core.history
-        state_bytes = 0
-        views = look_at_views(core, self.viewer, self.drift)
-        with core.using():
-            unfinished_bytes = core.reader.unfinished_bytes()
-            with contextlib.suppress(Corrupt):  # Said already: the messages name it.
-                state_bytes = len(codec.encode_state(core.fresh().state))
-        return Status(
-            path=str(core.path),
-            id=self.id,
-            format=FORMAT,
-            projection=core.config.projection,
-            durability=core.config.durability,
-            seq=self.seq,
-            time=self.time,
-            synced=self.synced,
-            segments=len(history.names),
-            log_bytes=history.bytes_after(0),
-            state_bytes=state_bytes,
-            snapshots=len(core.store.list()),
-            views=views,
-            unfinished_bytes=unfinished_bytes,
-            unknown={} if core.live is None else dict(core.live.unknown),
-            writer="" if witness.writer is None else str(witness.writer),
-            messages=list(self.messages),
-            healthy=not self.messages
-            and all(view.status in ("healthy", "behind", "reformatted") for view in views),
-        )
+    # --- the end ---------------------------------------------------------------------------------
 
     def close(self) -> None:
         """Flush and close, once no other thread is at work; safe to call again."""

@@ -71,7 +71,11 @@ def _see(core: Core, view: View) -> Seen:
     except IsADirectoryError:
         why = f"{file} is a folder; move it away"
     except (OSError, JournalError) as error:
-        why = error.message if isinstance(error, JournalError) else str(error)
+        why = (
+            error.message
+            if isinstance(error, JournalError)
+            else f"{file} {error.strerror or error}"
+        )
     return Seen(view=view, file=file, problem=why)
 
 

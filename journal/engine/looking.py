@@ -16,7 +16,7 @@ from journal.engine.core import Core
 from journal.engine.drift import DriftKeeper, is_adoptable
 from journal.engine.reports import ViewStatus
 from journal.engine.viewing import Viewer
-from journal.errors import Corrupt, Drift, JournalError, ProjectionError
+from journal.errors import Corrupt, Drift, JournalError, ProjectionError, UsageError
 from projections import view as views
 from projections.patch import equal
 from projections.view_kinds import DocumentView, LinesView, View
@@ -25,13 +25,14 @@ _REBUILD = "`journal rebuild` puts it back as the log has it"
 _ADOPT = f"`journal adopt` records the difference as an event; {_REBUILD}"
 _MEND = f"as it is it cannot be adopted: mend it by hand, or {_REBUILD}"
 _FOLDER = "Move it away: the view is written in its place at the next opening."
+_OF_NOBODY = f"whose it is nobody can tell without the witness: {_REBUILD}"
 _REFORMATTED = "the next append writes it anew, and these bytes are kept in quarantine/"
 
 
 def look_at_views(core: Core, viewer: Viewer, drift: DriftKeeper) -> list[ViewStatus]:
     """Return what each view of the projection is."""
     state, known = None, False
-    with contextlib.suppress(Corrupt), core.using():  # what is damaged is said elsewhere
+    with contextlib.suppress(Corrupt, UsageError), core.using():  # said elsewhere
         state, known = core.fresh().state, True
     found: list[ViewStatus] = []
     for view in core.projection.views:
@@ -59,7 +60,8 @@ def _look(
     witness = core.read_witness()
     place = views.place_of(core.path, view, core.config.views)
     look = views.look_at_lines if isinstance(view, LinesView) else views.look
-    seen = look(place, witness.views.get(view.name), by_stat=witness.is_of_this_boot)
+    by_stat = witness.is_of_this_boot and core.by_stat
+    seen = look(place, witness.views.get(view.name), by_stat=by_stat)
     seq = None if seen.voucher is None else seen.voucher.seq
     status, why, advice = (
         {"ours": "healthy", "foreign": "changed"}.get(seen.status, seen.status),
@@ -71,7 +73,8 @@ def _look(
     elif status in ("missing", "broken"):
         why, advice = seen.why, _REBUILD
     elif status == "changed":
-        why, advice = seen.why, _ADOPT
+        known_before = witness.views.get(view.name) is not None
+        why, advice = seen.why, _ADOPT if known_before else _OF_NOBODY
         if isinstance(view, DocumentView) and known:
             with contextlib.suppress(ProjectionError):
                 status, why, advice = _compare(core, viewer, drift, (place, seen), state)
@@ -94,4 +97,6 @@ def _compare(
     value = drift.read(place, seen)
     if equal(value, state):
         return "reformatted", "it has the log's data in other bytes", _REFORMATTED
+    if core.read_witness().views.get(place.name) is None:
+        return "changed", seen.why, _OF_NOBODY
     return "changed", seen.why, _ADOPT if is_adoptable(core, state, value) else _MEND

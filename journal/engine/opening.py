@@ -1,29 +1,21 @@
-"""How a journal comes into being, and how one is opened.
+"""How a journal is opened.
 
-I1  `init` makes the log first and `journal.yaml` last. A kill in between leaves an unfinished
-    journal, which `init` completes and nothing else touches.
-I2  Opening for writing: append lock, the end of the log in order and on disk, the state from the
+I1  Opening for writing: append lock, the end of the log in order and on disk, the state from the
     nearest snapshot, drift, then the views and the witness under the view lock.
-I3  Opening read-only locks, repairs and writes nothing, and works with no byte free.
+I2  Opening read-only locks, repairs and writes nothing, and works with no byte free.
 """
 
 import contextlib
-import os
-import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from journal import codec, durable, locks, regular
+from journal import codec, durable
 from journal import config as configs
-from journal.config import Config, Durability, ViewsConfig
+from journal.config import Durability
 from journal.engine import arguments
-from journal.engine.checks import check_state
 from journal.engine.core import LOG_FOLDER, Core
 from journal.engine.drift import OnDrift
-from journal.engine.encoding import NewEvent, encode, to_draft
 from journal.engine.engine import Engine
 from journal.engine.repairing import refuse_unfinished
 from journal.engine.states import Live
@@ -31,196 +23,20 @@ from journal.errors import Corrupt, Drift, JournalError, UsageError
 from journal.event import (
     CREATED,
     FORMAT,
-    TAKEN_OVER,
     Clock,
     format_time,
     now_ms,
-    parse_time,
     time_to_ms,
 )
-from journal.log import lines as log_lines
-from journal.log import writer as logs
 from journal.log.history import list_segments
 from journal.log.lines import Encoded
-from journal.log.reader import Reader
 from journal.witness import Witness
 from projections import catalog
 from projections import view as views
-from projections.projection import DocumentView, Projection
+from projections.projection import Projection
+from projections.view_kinds import DocumentView
 
 Say = Callable[[str], None]
-
-
-class TakeOver(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of another tool that becomes a journal: its parsed `state` is the first state.
-
-    `path` names it, `sha256` is of its bytes as found, `modified` the time of its last change, if
-    that is wanted. `events` come right after it, in the same append: what was read differently
-    than it stands (`normalized`, say), its log lines.
-    """
-
-    path: str
-    sha256: str
-    state: Any
-    modified: str = ""
-    events: Sequence[NewEvent] = ()
-
-    def encode(self, projection: Projection) -> list[Encoded]:
-        """Return `journal.taken_over` and the events after it."""
-        data = {"path": self.path, "sha256": self.sha256, "state": self.state}
-        if self.modified:
-            data["modified"] = self.modified
-        limit_bytes = codec.MAX_ENGINE_EVENT_BYTES
-        found = [Encoded(TAKEN_OVER, codec.encode_value(data, limit_bytes=limit_bytes))]
-        return found + _encode_all(self.events, projection)
-
-
-def _encode_all(events: Sequence[NewEvent], projection: Projection) -> list[Encoded]:
-    drafts = [to_draft(event, "") for event in events]
-    for draft in drafts:
-        projection.name_type(draft.type)
-    return [encode(draft) for draft in drafts]
-
-
-def init_journal(
-    path: str | Path,
-    *,
-    projection: str | Projection = "document",
-    durability: Durability = "always",
-    views_every_ms: int = 0,
-    view_files: dict[str, str] | None = None,
-    time: str | None = None,
-    take_over: TakeOver | None = None,
-    events: Sequence[NewEvent] = (),
-    clock: Clock = now_ms,
-    lock_timeout_s: float = 10.0,
-    on_message: Say | None = None,
-) -> Engine:
-    """Make a journal in the folder `path`, or complete an unfinished one, and open it.
-
-    `projection`: a name from the catalog, or `module:NAME`. `views_every_ms`: 0 writes the views
-    with every append. `view_files`: where views lie, relative to `path`. `time`: when history
-    begins, for histories from elsewhere. `take_over`: a file that stands where the state view
-    will be; its value is the first state, in the same write as the journal's first line. `events`
-    come in that write, too, so that nobody ever sees a journal without them. Raises `UsageError`
-    where a journal is there already.
-    """
-    arguments.check(path=path, projection=projection, views_every_ms=views_every_ms, began=time)
-    arguments.check(view_files=view_files, clock=clock, lock_timeout_s=lock_timeout_s)
-    arguments.check(on_message=on_message)
-    arguments.check_iterable("events", events, "a list of events")
-    if take_over is not None and not isinstance(take_over, TakeOver):
-        raise arguments.refusal("take_over", take_over, "a TakeOver")
-    events = [*events]
-    folder = Path(path)
-    found = catalog.find(projection) if isinstance(projection, str) else projection
-    name = projection if isinstance(projection, str) else projection.name
-    if folder.is_file():
-        raise UsageError(
-            f"{folder}: a file, not a folder",
-            key="path",
-            advice=f"Name a folder; `journal import file {folder} -d DIR` makes one of what the "
-            "file holds.",
-        )
-    if os.path.lexists(folder / configs.FILE_NAME):
-        raise UsageError(
-            f"{folder}: there is a journal here already",
-            advice="Open it; `journal status` says what is in it.",
-        )
-    began = format_time(clock()) if time is None else parse_time(time)
-    files = view_files or {}
-    _check_options(
-        found, durability=durability, every_ms=views_every_ms, files=files, folder=folder
-    )
-    durable.make_folder(folder)
-    with contextlib.closing(locks.FolderLock(folder)) as lock, lock.held(lock_timeout_s):
-        if os.path.lexists(folder / configs.FILE_NAME):
-            raise UsageError(f"{folder}: another process made a journal here just now")
-        settings = Config(
-            id=_make_log(folder, name, began, found, take_over, events),
-            projection=name,
-            durability=durability,
-            views=ViewsConfig(every_ms=views_every_ms, files=files),
-        )
-        settings.views.targets = _symlink_targets(folder, found, settings)
-        configs.write(folder, settings)
-    return open_journal(
-        folder,
-        projection=found,
-        clock=clock,
-        lock_timeout_s=lock_timeout_s,
-        on_message=on_message,
-    )
-
-
-def _check_options(
-    projection: Projection,
-    *,
-    durability: object,
-    every_ms: object = 0,
-    files: Mapping[str, str] | None = None,
-    folder: Path = Path(),
-) -> None:
-    """Raise `UsageError` for options that a journal could not be opened with."""
-    if not isinstance(durability, str) or durability not in configs.DURABILITIES:
-        raise UsageError(
-            f"{codec.show(durability)} is not a durability",
-            key="durability",
-            advice=f"Use one of {', '.join(configs.DURABILITIES)}.",
-        )
-    if not isinstance(every_ms, int) or every_ms < 0:
-        raise UsageError(f"views_every_ms is {every_ms!r}, not 0 or more", key="views_every_ms")
-    known = [view.name for view in projection.views]
-    for name, file in (files or {}).items():
-        if name not in known:
-            raise UsageError(
-                f"projection {projection.name!r} has no view {name!r}",
-                key="view_files",
-                advice=f"Its views: {', '.join(known)}.",
-            )
-        if why := configs.misplaced(file, folder):
-            raise UsageError(f"view {name!r}: {why}", key="view_files")
-
-
-def _make_log(  # noqa: PLR0917 - one caller
-    folder: Path,
-    name: str,
-    time: str,
-    projection: Projection,
-    take_over: TakeOver | None,
-    events: Sequence[NewEvent],
-) -> str:
-    """Make the log, or take the one that an `init` which was cut off made; return the id."""
-    log_folder = folder / LOG_FOLDER
-    regular.refuse_link(log_folder)
-    if log_folder.is_dir() and any(log_folder.iterdir()):
-        durable.remove_leftovers(log_folder)
-    if log_folder.is_dir() and any(log_folder.iterdir()):
-        with contextlib.closing(Reader(log_folder)) as reader:
-            if reader.journal_id:
-                return reader.journal_id
-    journal_id = secrets.token_hex(16)
-    further = [] if take_over is None else take_over.encode(projection)
-    further += _encode_all(events, projection)
-    lines = log_lines.first_lines(_created(name, journal_id), further, time=time)
-    if further:
-        state = projection.apply_new(projection.initial(), projection.decode_new(lines))
-        check_state(state, projection)
-    logs.create(log_folder, lines)
-    return journal_id
-
-
-def _created(projection: str, journal_id: str) -> dict[str, object]:
-    return {"format": FORMAT, "id": journal_id, "projection": projection}
-
-
-def _symlink_targets(folder: Path, projection: Projection, settings: Config) -> dict[str, str]:
-    targets = {}
-    for view in projection.views:
-        path = folder / settings.views.files.get(view.name, view.file)
-        if path.is_symlink():
-            targets[view.name] = str(path.readlink())
-    return targets
 
 
 def open_journal(
@@ -233,6 +49,7 @@ def open_journal(
     lock_timeout_s: float = 10.0,
     on_message: Say | None = None,
     clock: Clock = now_ms,
+    without_code: bool = False,
 ) -> Engine:
     """Open the journal in the folder `path`.
 
@@ -240,6 +57,8 @@ def open_journal(
     `journal.yaml` says. `on_drift`: what to do about a view that somebody else changed and that
     its projection does not adopt by itself: refuse, adopt, replace, or leave it
     (to a `rebuild`). `on_message` gets each thing that a person should know, such as a recovery.
+    `without_code`: for reading only, where the projection's module does not come, open the log
+    all the same; whatever needs the code then raises why it did not come, and `verify` reports it.
 
     Raises `JournalError` where there is no journal, `Locked`, `Corrupt`, `UnsupportedFormat`,
     `Drift`; for reading only the damage that is in the way.
@@ -250,9 +69,15 @@ def open_journal(
         raise arguments.refusal("projection", projection, "a Projection")
     folder = Path(path)
     settings = configs.read(folder)
-    found = projection or catalog.find(settings.projection)
+    missing: UsageError | None = None
+    try:
+        found = projection or catalog.find(settings.projection)
+    except UsageError as error:
+        if not (without_code and read_only):
+            raise
+        found, missing = _stand_in(settings.projection), error
     if durability is not None:
-        _check_options(found, durability=durability)
+        check_durability(durability)
         settings.durability = durability
     messages: list[str] = []
     core = Core(
@@ -264,9 +89,12 @@ def open_journal(
         lock_timeout_s=lock_timeout_s,
         say=_teller(messages, on_message),
     )
+    core.without_code = missing
     engine = Engine(core, messages, open_journal)
     try:
-        if read_only:
+        if missing is not None:
+            _open_log(core)
+        elif read_only:
             _open_reading(core)
         else:
             _open_writing(engine, core, on_drift)
@@ -297,11 +125,26 @@ def _teller(messages: list[str], on_message: Say | None) -> Say:
     return say
 
 
+def created(projection: str, journal_id: str) -> dict[str, object]:
+    """Return the data of a log's first event."""
+    return {"format": FORMAT, "id": journal_id, "projection": projection}
+
+
+def check_durability(durability: object) -> None:
+    """Raise `UsageError` for what is none."""
+    if not isinstance(durability, str) or durability not in configs.DURABILITIES:
+        raise UsageError(
+            f"{codec.show(durability)} is not a durability",
+            key="durability",
+            advice=f"Use one of {', '.join(configs.DURABILITIES)}.",
+        )
+
+
 # --- reading -------------------------------------------------------------------------------------
 
 
 def _open_reading(core: Core) -> None:
-    """Stand at the newest state that is cheap to have, and fold the rest (I3).
+    """Stand at the newest state that is cheap to have, and fold the rest (I2).
 
     Damage in between is said, and leaves the newest state unknown; so does an end that is gone.
     Every good event, and the states before the damage, can still be had.
@@ -317,7 +160,7 @@ def _open_reading(core: Core) -> None:
         if core.reader.tail.seq != live.seq:
             live = core.states.initial()
             core.reader.seek(0)
-        core.live = live
+        core.live, core.read_after = live, live.seq
         core.catch_up_reading()
     except Corrupt as error:
         core.live = None
@@ -332,6 +175,24 @@ def _open_reading(core: Core) -> None:
     _say_if_id_differs(core)
 
 
+def _stand_in(name: str) -> Projection:
+    """Make a projection that understands nothing, in place of one whose code does not come."""
+    return Projection(name, events={}, initial=dict, views=(), revision="")
+
+
+def _open_log(core: Core) -> None:
+    """Stand at the end of the log and fold nothing: the code of its projection does not come."""
+    core.known_seq = max(core.read_witness().synced_seq, core.newest_snapshot_seq())
+    try:
+        core.reader.seek(0)
+        for _ in core.reader.advance():
+            pass
+    except Corrupt as error:
+        core.reader.pass_over_damage()
+        core.say(error.message)
+    _say_if_id_differs(core)
+
+
 def _vouched_state(core: Core, witness: Witness, newest: int) -> Live:
     """Return the state in a view that the witness vouches for, or the newest snapshot's."""
     for view in core.projection.views:
@@ -341,6 +202,8 @@ def _vouched_state(core: Core, witness: Witness, newest: int) -> Live:
             record = witness.views.get(view.name)
             place = views.place_of(core.path, view, core.config.views)
             found = views.read_vouched(place, record, core.projection.revision)
+            if found is None and views.is_disguised(place, record, core.projection.revision):
+                core.boot = ""  # so that no stat tells anything, and the bytes are looked at
             if found is not None and found[1].seq >= newest:
                 return Live(found[0], found[1].seq, unknown=dict(found[1].unknown))
     return core.states.base(_ANY_SEQ)
@@ -430,6 +293,7 @@ def _live_at_tail(core: Core, witness: Witness, newest: int) -> Live:
     live = _vouched_state(core, witness, newest)
     if live.seq > tail.seq:
         live = core.states.base(tail.seq)
+    core.read_after = live.seq
     live = core.states.fold(core.history, live, tail.seq)
     # A view says no time, and a snapshot taken now has to bear the one of its event.
     live.time = tail.time
@@ -451,7 +315,7 @@ def _refuse_empty_beside_state(core: Core) -> None:
 
 
 def _created_note(core: Core) -> Encoded:
-    data = _created(core.config.projection, core.config.id)
+    data = created(core.config.projection, core.config.id)
     return Encoded(CREATED, codec.encode_value(data))
 
 

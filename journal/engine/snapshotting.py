@@ -62,8 +62,7 @@ class Snapshotter:
             with core.viewing():
                 core.store.write(data, lasting=False)
                 self._newest_bytes = len(data)
-                seqs = [entry.seq for entry in core.store.list() if entry.type == AUTO]
-                thinned = retention.thin(seqs, core.config.snapshots.keep)
+                thinned = retention.thin(core.store.seqs_of(AUTO), core.config.snapshots.keep)
                 core.store.remove(*(snapshot.name_of(old, AUTO) for old in thinned))
         except BaseException:
             appender.bytes_since_snapshot += grown  # due again, at the next append

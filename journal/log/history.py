@@ -14,10 +14,11 @@ from pathlib import Path
 
 import msgspec
 
-from journal import plural, recovery, regular
+from journal import plural, recovery, regular, sifting
 from journal.errors import Corrupt
-from journal.recovery import PUT_BACK_ADVICE, Damage
+from journal.recovery import PUT_BACK_ADVICE
 from journal.segment import BadBlock, Block, Position, Segment, list_names, name_of
+from journal.sifting import Damage
 
 FOLDER_NAME = "log"
 _HASHED_BYTES = 1 << 20
@@ -83,13 +84,13 @@ class History(msgspec.Struct, frozen=True):
 
     def sifted(self, after: int, upto: int) -> Iterator[Block | Damage]:
         """Yield each damage, and blocks that hold every good event of the segments in question."""
-        return self._pieces(after, upto, recovery.sift)
+        return self._pieces(after, upto, sifting.sift)
 
     def good_lines(self, after: int, upto: int) -> Iterator[Block | Damage]:
         """Yield as `sifted` does; what checks and is no event is damage, so all blocks decode."""
-        return self._pieces(after, upto, recovery.decoded)
+        return self._pieces(after, upto, sifting.decoded)
 
-    def _pieces(self, after: int, upto: int, sift: "recovery.Sift") -> Iterator[Block | Damage]:
+    def _pieces(self, after: int, upto: int, sift: "sifting.Sift") -> Iterator[Block | Damage]:
         reached = after
         for name in self._names_between(after, upto):
             with Segment(self.folder / name) as segment:
@@ -195,7 +196,7 @@ def gap(segment: Segment, last_seq: int, first_seq: int, *, at: int = 0) -> Dama
 
 def locate(segment: Segment, size: int, *, start: Position | None = None) -> Corrupt | None:
     """Walk a segment up to `size` and return the error that names its first bad line, if any."""
-    for pieces in (recovery.sift, recovery.walk):
+    for pieces in (sifting.sift, sifting.walk):
         for piece in pieces(segment, start or segment.start, size):
             if isinstance(piece, Damage):
                 return recovery.corrupt(piece)
@@ -218,7 +219,7 @@ def list_segments(folder: Path, *, any_first: bool = False) -> tuple[str, ...]:
 
     The first one must be there too, unless `any_first`: a reader takes what there is.
     """
-    regular.refuse_link(folder)
+    regular.check_folder(folder)
     try:
         names = list_names(folder)
     except FileNotFoundError:

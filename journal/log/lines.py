@@ -2,7 +2,8 @@
 
 I1  A line is made of the bytes that its data was encoded to before; nothing is encoded twice.
 I2  The events that are handed back say what the lines say, member by member; their data is what
-    was read back from the bytes, and belongs to the caller.
+    was read back from the bytes, and belongs to the caller. Those of many are decoded from the
+    lines, when the caller looks at them (`journal.log.answer`).
 
 It writes nothing; `journal.log.writer` does.
 """
@@ -16,6 +17,7 @@ import msgspec
 from journal import codec
 from journal.errors import UsageError
 from journal.event import CREATED, Event
+from journal.log.answer import Answer
 from journal.segment import Position
 
 _PART_1 = b',"part":[1'
@@ -44,12 +46,16 @@ class Encoded(msgspec.Struct, frozen=True, gc=False):
 
 
 class Prepared(msgspec.Struct, frozen=True, gc=False):
-    """Lines that are ready to be written at the tail they were made for, and what they say."""
+    """Lines that are ready to be written at the tail they were made for, and what they say.
+
+    `typed`: the events as apply functions get them, None if the data of one was not read so.
+    """
 
     lines: bytes
     before: Position
     after: Position
-    events: list[Event]
+    events: Sequence[Event]
+    typed: list[Any] | None
 
 
 def prepare(draft: Encoded, before: Position, now: str, unsynced: int) -> Prepared:
@@ -80,7 +86,10 @@ def prepare(draft: Encoded, before: Position, now: str, unsynced: int) -> Prepar
     )
     line = body + suffix
     end = Position(offset + len(line), zlib.crc32(suffix, crc), seq, time)
-    return Prepared(line, before, end, [event])
+    typed = draft.typed
+    fits = typed is not msgspec.UNSET
+    read = [draft.line(seq, time, typed, draft.actor)] if fits else None
+    return Prepared(line, before, end, [event], read)
 
 
 def prepare_all(drafts: Sequence[Encoded], before: Position, now: str, unsynced: int) -> Prepared:
@@ -95,7 +104,7 @@ def prepare_all(drafts: Sequence[Encoded], before: Position, now: str, unsynced:
     offset, crc, seq, time = before
     # The tails of an append are alike, but for the line's number in it.
     behind = codec.tail("", 0, (1, count), unsynced)[len(_PART_1) :]
-    stamp, pieces = time.encode(), []
+    stamp, pieces, typed = time.encode(), [], []
     for number, draft in enumerate(drafts, 1):
         seq += 1
         at = draft.time or now
@@ -112,11 +121,14 @@ def prepare_all(drafts: Sequence[Encoded], before: Position, now: str, unsynced:
             piece = piece[codec.SUFFIX_BYTES :]
         crc = zlib.crc32(piece, crc)
         pieces.append(piece)
+        if draft.typed is not msgspec.UNSET:
+            typed.append(draft.line(seq, time, draft.typed, draft.actor))
     suffix = codec.crc_suffix(crc)
     pieces.append(suffix)
     lines = b"".join(pieces)
     end = Position(offset + len(lines), zlib.crc32(suffix, crc), seq, time)
-    return Prepared(lines, before, end, codec.decode_events(lines))
+    read = typed if len(typed) == count else None
+    return Prepared(lines, before, end, Answer(lines, count), read)
 
 
 def _check_size(drafts: Sequence[Encoded]) -> None:

@@ -107,7 +107,7 @@ class Checkpoints:
     @contextlib.contextmanager
     def _locked(self) -> Generator[None]:
         """Hold the folder, which is made where it is missing (I4)."""
-        durable.make_folder(self.folder)
+        durable.make_folder(self.folder, own=True)
         with locks.FolderLock(self.folder) as lock, lock.held(self._lock_timeout_s):
             yield
 
@@ -159,7 +159,7 @@ class Checkpoints:
                 continue
             if found is not None:
                 aside = self._engine.path / "quarantine"
-                durable.make_folder(aside)
+                durable.make_folder(aside, own=True)
                 durable.write_file(aside / f"{codec.sha256(found)[:16]}-{name}", found)
                 self._say(f"{path} was changed; what stood there is kept in {aside}")
             with self._locked():
@@ -236,6 +236,8 @@ def read_folder(folder: Path) -> Iterator[tuple[str, bytes, Checkpoint | str]]:
 
 
 def _names(folder: Path) -> list[str]:
+    if folder.is_symlink():
+        return []  # another's files, which are neither read into the log nor pruned
     try:
         return sorted(os.listdir(folder))
     except (FileNotFoundError, NotADirectoryError):

@@ -1,5 +1,6 @@
 """Reading `log.json` as its users do: line by line, what is no entry passed over."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ def read(path: Path) -> list[Entry]:
 def read_all(path: Path) -> tuple[list[Entry], int]:
     """Return the entries of a log, as `read` does, and how many lines are none."""
     try:
-        data = regular.read_file(path.resolve())
+        data = regular.read_file(os.path.realpath(path))
     except FileNotFoundError:
         return [], 0
     found: list[Entry] = []

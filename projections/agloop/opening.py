@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 import journal
+from journal import regular
 from journal.config import FILE_NAME
 from journal.errors import Drift, JournalError, UsageError
 from journal.event import Clock, Draft, now_ms
@@ -79,6 +80,7 @@ class Opening(msgspec.Struct, kw_only=True):
 
     def open(self, *, read_only: bool = False, on_drift: str = "refuse") -> "Engine":
         """Open the journal that is there; see `journal.open`."""
+        regular.check_folder(self.path)
         return journal.open(
             self.path,
             projection=self.watch.projection,
@@ -100,12 +102,13 @@ class Opening(msgspec.Struct, kw_only=True):
 
         `events` are the first, in the write that makes it.
         """
+        regular.check_folder(self.path)
         try:
             engine = journal.init(
                 self.path,
                 projection=self.watch.projection,
                 view_files=_VIEW_FILES,
-                take_over=taken,
+                take_over=taken or False,
                 events=[draft(event, actor=agent or AGENT) for event in events],
                 lock_timeout_s=self.lock_timeout_s,
                 on_message=self.on_message,

@@ -10,6 +10,7 @@ I2  A key that stands twice is refused: which one counts is for a person to say,
     checkpoint would lose what the file has.
 """
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -92,7 +93,7 @@ def _find(folder: Path) -> Found:
     path = folder / STATE_FILE
     try:
         # Through a symlink: the journal notes where it leads.
-        data, at_once = regular.read_with_stat(path.resolve())
+        data, at_once = regular.read_with_stat(os.path.realpath(path))
     except FileNotFoundError:
         return _fall_back(folder, "state.json is missing", was_there=False)
     try:

@@ -19,6 +19,7 @@ I4  The file has the mode 0600, always.
 import contextlib
 import os
 import shlex
+import stat
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,10 @@ class CheckpointedLoop:
         """Note where the checkpoint lies; nothing is opened yet."""
         self.actor = actor
         self.file = Path(os.path.abspath(file))
+        if not self.file.name:
+            raise UsageError(
+                f"{self.file} is a folder", key="file", advice="Name the file of the checkpoint."
+            )
         name = self.file.name.removesuffix(".json")
         self.private = self.file.with_name(f"{name or self.file.name}.journal")
         self._options: dict[str, Any] = {
@@ -138,7 +143,9 @@ class CheckpointedLoop:
             with contextlib.suppress(FileNotFoundError):
                 return reading.read_whole(self._read(), self.file)
         else:
+            regular.check_folder(self.private)
             with journal.open(self.private, read_only=True) as engine:
+                self._refuse_unbegun(engine)
                 if all(view.status in ("healthy", "behind") for view in engine.status().views):
                     return engine.state
         with self._open() as engine:
@@ -176,6 +183,7 @@ class CheckpointedLoop:
 
     def _execute(self, command: Command, *args: Any) -> Any:
         with self._open(command, *args) as engine:
+            self._refuse_unbegun(engine)
             engine.execute(command, *args, actor=self.actor)
             return engine.state
 
@@ -192,13 +200,15 @@ class CheckpointedLoop:
         A file is taken over only if `command` does not refuse it as it is read (I2).
         """
         options = self._options | ({"on_message": None} if quiet else {})
+        regular.check_folder(self.private)
         if self._is_taken_over:
-            self._make_private()
+            self._make_private(self.file)
             with (
                 self._explaining(),
                 journal.open(self.private, on_drift=on_drift, **options) as engine,
             ):
                 yield engine
+            self._make_private(self.file)  # in the place of a file that was somebody else's, too
             return
         with self._take_over(command, *args) as engine:
             yield engine
@@ -218,13 +228,14 @@ class CheckpointedLoop:
                 advice="`journal loop takeover` makes one, and so does the next transition.",
             )
         command(codec.copy_value(state), *args)
-        self._make_private()
+        self._make_private(os.path.realpath(self.file))
         digest = codec.sha256(data)
         take_over = journal.TakeOver(path=self.file.name, sha256=digest, state=state)
         return self._make_journal(take_over=take_over)
 
     def _make_journal(self, **first: Any) -> "journal.Engine":
         """Make the journal, or complete one whose making was cut off."""
+        regular.check_folder(self.private)
         files = {"state": f"../{self.file.name}"}
         try:
             return journal.init(
@@ -240,11 +251,23 @@ class CheckpointedLoop:
         # A link to the file is followed here; the journal records where it leads when it is made.
         return regular.read_file(os.path.realpath(self.file))
 
-    def _make_private(self) -> None:
-        """Take everybody else's rights away before the file is replaced, which keeps its mode."""
+    def _make_private(self, file: str | Path) -> None:
+        """Take everybody else's rights away before the file is replaced, which keeps its mode.
+
+        Behind a link, and under another name that it has, too, it is somebody else's file.
+        """
         with contextlib.suppress(FileNotFoundError):
-            if self.file.stat().st_mode & 0o777 != durable.PRIVATE_FILE:
-                self.file.chmod(durable.PRIVATE_FILE)
+            found = os.lstat(file)
+            is_ours = stat.S_ISREG(found.st_mode) and found.st_nlink == 1
+            if is_ours and stat.S_IMODE(found.st_mode) != durable.PRIVATE_FILE:
+                os.chmod(file, durable.PRIVATE_FILE)
+
+    def _refuse_unbegun(self, engine: "journal.Engine") -> None:
+        if not engine.state:
+            raise JournalError(
+                f"{self.private}: no checkpoint was begun in this journal",
+                advice="`journal loop init --force` begins one.",
+            )
 
     def _refuse_missing(self) -> JournalError:
         return JournalError(

@@ -16,6 +16,7 @@ I3  Files are read as they stand, journal or not, and none is touched by looking
     listed with its reason, and never stops the rest.
 """
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -126,7 +127,7 @@ def read_plans(folder: Path) -> Iterator[tuple[str, Json | Damaged]]:
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         slug = path.name.removesuffix(SUFFIX)
         try:
-            state = parse_file(regular.read_file(path.resolve()), path)
+            state = parse_file(regular.read_file(os.path.realpath(path)), path)
             _check(state, slug, path)
             yield slug, state
         except JournalError as error:

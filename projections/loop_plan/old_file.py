@@ -8,6 +8,7 @@ I2  Old values read as new ones, missing later fields read as their documented d
     default (`last_active_at`, say) stays missing until the next write. Nothing else is changed.
 """
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,7 @@ class OldFile(msgspec.Struct, frozen=True):
 
 def read_old_file(path: Path, slug: str) -> OldFile:
     """Read the state file of the plan `slug`; raises as I1 says."""
-    data, stat = regular.read_with_stat(path.resolve())  # a link to it is followed
+    data, stat = regular.read_with_stat(os.path.realpath(path))  # a link to it is followed
     found = parse_file(data, path)
     changes, state = read_old_state(found, slug, path)
     if state["slug"] != slug:

@@ -107,6 +107,7 @@ class LoopPlan(Verbs):
     def _make(self, **options: Any) -> "journal.Engine":
         """Make the journal; raises `UsageError` where another process was faster."""
         place = self.place
+        regular.check_folder(place.journal)
         try:
             return journal.init(
                 place.journal,
@@ -159,6 +160,12 @@ class LoopPlan(Verbs):
         self._read_only = read_only
         if place.has_journal:
             self._engine = self._open_journal(read_only=read_only)
+            if not self._engine.state:
+                self.close()
+                raise JournalError(
+                    f"{place.journal}: no plan was begun in this journal",
+                    advice="Move it away, and begin the plan: `journal plan init STATEMENT`.",
+                )
         elif place.state_file.exists():
             try:
                 self._old = read_old_file(place.state_file, place.slug)
@@ -175,6 +182,7 @@ class LoopPlan(Verbs):
             )
 
     def _open_journal(self, *, read_only: bool = False) -> "journal.Engine":
+        regular.check_folder(self.place.journal)
         return journal.open(
             self.place.journal,
             read_only=read_only,

@@ -185,7 +185,8 @@ def choose_root(root: str | None, layout: str, workspace: str | None) -> tuple[P
 def run_file(root: Path, layout: Layout, name: str, run_id: str) -> Path:
     """Return the state file of a run; raises `UsageError` where it would lie elsewhere (I2)."""
     file = temp_folder(root, layout) / name / run_id / STATE_FILE
-    if not file.parent.resolve().is_relative_to(root.resolve()):
+    # Not `resolve`, which raises what is no error of a file where links lead in a circle.
+    if not Path(os.path.realpath(file.parent)).is_relative_to(os.path.realpath(root)):
         raise UsageError(
             f"{file.parent} leads out of {root}", key="root", advice="Remove the symlink there."
         )

@@ -23,7 +23,7 @@ from typing import Any
 import msgspec
 
 import journal
-from journal import codec, durable
+from journal import codec, durable, regular
 from journal.errors import JournalError, UsageError
 from journal.event import Clock, Event, now_ms
 from projections.pipeline_state import commands, facts, places, resuming, standing, starting
@@ -126,12 +126,15 @@ class PipelineRun:
         """
         found = cls(places.find(run, root), options)
         place = found.place
+        regular.check_folder(place.private)
         if place.is_taken_over:
             found._engine = journal.open(place.private, **options.for_engine())
         elif os.path.lexists(place.file):
             found._found = standing.read_file(place)
         else:
             found._engine = found._make_journal()
+        if found._engine is not None:
+            standing.refuse_unbegun(place, found._engine.state)
         return found
 
     # --- what it is ------------------------------------------------------------------------------
@@ -276,6 +279,7 @@ class PipelineRun:
 
     def _make_journal(self, **first: Any) -> "journal.Engine":
         """Make the journal, or complete one whose making was cut off."""
+        regular.check_folder(self.place.private)
         try:
             return journal.init(
                 self.place.private,

@@ -62,6 +62,15 @@ def read_file(place: Place) -> Found:
     return Found(raw, state, changes, codec.sha256(data), modified)
 
 
+def refuse_unbegun(place: Place, state: Any) -> None:
+    """Raise `JournalError` for a journal in which no run was ever begun."""
+    if not state:
+        raise JournalError(
+            f"{place.private}: no run was begun in this journal",
+            advice="Move the run's folder away, and begin it again: `journal pipeline init`.",
+        )
+
+
 def look(place: Place, clock: Clock) -> Standing:
     """Return how a run stands (I2)."""
     if not place.is_taken_over and place.has_log and not os.path.lexists(place.file):
@@ -78,8 +87,10 @@ def _look(place: Place, clock: Clock) -> Standing:
         found = read_file(place)
         known = facts.of_file(found.state, found.modified, clock())
         return Standing(place, resuming.condition(found.state, known), found.state, known)
+    regular.check_folder(place.private)
     with journal.open(place.private, read_only=True) as engine:
         state = engine.state
+        refuse_unbegun(place, state)
         known = facts.of_engine(engine, clock())
         views = engine.status().views
         messages = tuple(engine.messages)

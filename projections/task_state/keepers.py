@@ -92,6 +92,7 @@ class JournalKeeper:
 
     def _open(self) -> "journal.Engine":
         """Open the journal; where nothing may be written, to read only."""
+        self.place.refuse_links()
         options = {**self._options, "projection": PROJECTION}
         try:
             return journal.open(self.place.journal, **options)
@@ -119,6 +120,7 @@ class JournalKeeper:
         return state if exists(state) else None
 
     def _read_old(self) -> OldFile | None:
+        self.place.refuse_links()
         try:
             return read_old_file(self.place.state_file)
         except FileNotFoundError:
@@ -137,6 +139,7 @@ class JournalKeeper:
 
     def _make(self, **options: Any) -> bool:
         """Make the journal; False where another process was faster, whose one is then opened."""
+        self.place.refuse_links()
         view_files = {"state": f"../{self.place.state_file.name}"}
         try:
             self._engine = journal.init(

@@ -5,6 +5,7 @@ I1  What does not parse, or holds a field that breaks a rule, is `Corrupt`, with
 I2  A missing part reads as empty, and is one change with its reason. Nothing else is changed.
 """
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -30,7 +31,7 @@ class OldFile(msgspec.Struct, frozen=True):
 
 def read_old_file(path: Path) -> OldFile:
     """Read a state file; raises `Corrupt` as I1 says."""
-    data = regular.read_file(path.resolve())  # a link to it is followed
+    data = regular.read_file(os.path.realpath(path))  # a link to it is followed
     return parse_file(data, path)
 
 

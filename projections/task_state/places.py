@@ -13,6 +13,7 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
+from journal import regular
 from journal.config import FILE_NAME
 from journal.errors import UsageError
 from projections.task_state.states import show
@@ -47,6 +48,13 @@ class Place(msgspec.Struct, frozen=True):
     def has_journal(self) -> bool:
         """Whether a journal keeps the state already."""
         return (self.journal / FILE_NAME).exists()
+
+    def refuse_links(self) -> None:
+        """Raise `OSError` where a link stands in the place of a folder of ours, below the root."""
+        folder = self.root
+        for part in self.journal.relative_to(self.root).parts:
+            folder /= part
+            regular.check_folder(folder)
 
 
 def place_of(thread: str, root: str | Path | None) -> Place:

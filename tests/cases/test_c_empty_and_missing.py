@@ -214,8 +214,10 @@ def test_c04_file_in_the_place_of_a_folder_is_never_replaced(tmp_path: Path, nam
         made.log.unlink()
         (made.path / "log").rmdir()
     (made.path / name).write_text("do not touch")
-    if name == "quarantine":  # Nothing needs it yet.
-        made.log_on()
+    if name == "quarantine":  # Nothing needs it yet, and verify says that something will.
+        with made.open() as engine:
+            engine.append("set", {"path": "/k", "value": 100})
+            assert [problem.kind for problem in engine.verify().problems] == ["folder"]
     else:
         with unchanged(made), pytest.raises(NotADirectoryError) as caught:
             made.open()

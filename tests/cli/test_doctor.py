@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from journal.engine.examining import Examination, examine
+from journal.engine.doctor.report import DoctorReport
+from journal.engine.doctor.run import doctor
 from tests.cases.made import as_nobody, make
 from tests.cli.command import Run
 
@@ -44,7 +45,7 @@ def test_a_command_that_it_names_means_the_folder_that_was_looked_at(
 def test_the_json_has_the_same_members_whatever_is_found(journal: Run, run: Run) -> None:
     Path("empty").mkdir()
     Path("half/log").mkdir(parents=True)
-    members = list(Examination.__struct_fields__)
+    members = list(DoctorReport.__struct_fields__)
     for folder, code in (("run", 0), ("empty", 1), ("half", 1), ("gone", 1)):
         said = run("doctor", folder, "--json")
         assert said.code == code
@@ -85,7 +86,7 @@ def test_a_folder_that_may_only_be_read_is_looked_at_in_full(shared_path: Path) 
     made = make(shared_path, 3)
     for path in (made.path, *made.path.rglob("*")):
         path.chmod(0o555 if path.is_dir() else 0o444)
-    answer = as_nobody(lambda: (examine(made.path).healthy, examine(made.path).notes))
+    answer = as_nobody(lambda: (doctor(made.path).healthy, doctor(made.path).notes))
     assert isinstance(answer, (list, tuple)), answer
     healthy, notes = answer
     assert healthy

@@ -1,202 +1,208 @@
-"""What `journal.doctor` says of leftovers, other files, rights, locks, and state of the systems."""
+"""`journal doctor`: it looks and changes nothing, counts as the others do, and its advice helps."""
 
-import contextlib
 import os
-import threading
+import shlex
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
-import orjson
 import pytest
 
 import journal
-from journal import locks
-from journal.engine import contents
-from journal.engine.repairing import NOTE_NAME
-from tests.cases.made import make
+from journal.engine import repairing
+from journal.engine.doctor.report import DoctorReport
+from journal.engine.doctor.run import doctor
+from journal.errors import JournalError
+from journal.plural import span
+from tests.cases.made import as_nobody, make, make_segments, seal
 from tests.cli.command import run
-from tests.engine.test_examining import follow, look
+from tests.faults.damage import damages
+from tests.faults.tree import read_tree, write_tree
 
 
-def notes_of(folder: Path) -> str:
-    return "\n".join(look(folder).notes)
+def glance(folder: Path) -> dict[str, tuple[bytes, int, int]]:
+    """Everything below a folder: bytes, mode and time of change."""
+    return {
+        str(path.relative_to(folder)): (
+            path.read_bytes() if path.is_file() and not path.is_symlink() else b"",
+            path.lstat().st_mode,
+            path.lstat().st_mtime_ns,
+        )
+        for path in [folder, *folder.rglob("*")]
+    }
 
 
-# --- other things in the folder ------------------------------------------------------------------
+def look(folder: Path) -> DoctorReport:
+    before = glance(folder)
+    found = doctor(folder)
+    assert glance(folder) == before
+    return found
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("notes.txt", "notes.txt is not the journal's, and left alone"),
-        ("log/00000000000000000001.jsonl.1", "jsonl.1 is not the journal's, and never read"),
-        ("snapshots/hello", "snapshots/hello is not the journal's, and never read"),
-        ("state.json.lock", "state.json.lock is no lock of the journal's"),
-        ("log/.x.0123456789abcdef.journal-tmp", "removes what killed writers left: log/.x."),
-    ],
-)
-def test_other_files_are_named_and_are_no_fault(tmp_path: Path, name: str, said: str) -> None:
-    made = make(tmp_path, 3)
-    path = made.path / name
-    path.parent.mkdir(exist_ok=True)
-    path.write_text("x")
-    found = look(made.path)
-    assert (found.healthy, found.exit_code, found.remedies) == (True, 0, [])
-    assert said in "\n".join(found.notes)
+def follow(folder: Path, found: DoctorReport) -> None:
+    """Do the first thing it advises that is a command, as it stands there; it must work."""
+    command = next(
+        one.command for one in found.remedies if one.command and "FILE" not in one.command
+    )
+    words = shlex.split(command)
+    if words[0] == "journal":
+        done = run(*words[1:])
+        assert done.code == 0, (command, done.err)
+    else:
+        subprocess.run(["sh", "-ec", command], check=True)
 
 
-def test_of_many_other_files_a_few_are_named_and_the_rest_is_counted(tmp_path: Path) -> None:
-    made = make(tmp_path, 3)
-    for number in range(9):
-        (made.path / f"file{number}").touch()
-    assert "file4 and 4 others are not the journal's" in notes_of(made.path)
+# --- laws ----------------------------------------------------------------------------------------
 
 
-def test_a_journal_without_anything_else_has_no_notes(tmp_path: Path) -> None:
-    made = make(tmp_path, 3)
-    assert look(made.path).notes == []
-    made.forget()
-    assert "the next writer makes it" in notes_of(made.path)
-
-
-# --- writers -------------------------------------------------------------------------------------
-
-
-def test_a_repair_that_was_cut_off_is_no_health_and_is_completed(tmp_path: Path) -> None:
-    made = make(tmp_path, 3)
-    (made.path / "quarantine").mkdir(exist_ok=True)
-    (made.path / "quarantine" / NOTE_NAME).write_text("{}")
-    found = look(made.path)
-    assert [one.kind for one in found.problems] == ["repair"]
-    assert run("verify", "-d", str(made.path)).code == found.exit_code == 5
-    follow(made.path, found)
-    assert look(made.path).healthy
-
-
-def test_who_holds_the_lock_is_said_and_the_lock_is_not_taken(tmp_path: Path) -> None:
-    made = make(tmp_path, 3)
-    with (
-        contextlib.closing(locks.FolderLock(made.path / "log")) as lock,
-        lock.held(1.0),
-    ):
-        found = look(made.path)
-    assert found.healthy
-    if contents.LOCKS.exists():
-        assert f"process {os.getpid()} holds the append lock" in "\n".join(found.notes)
-
-
-def test_a_journal_that_is_written_meanwhile_is_healthy_at_every_look(tmp_path: Path) -> None:
-    made = make(tmp_path, 3)
-    done = threading.Event()
-
-    def write() -> None:
-        with journal.open(made.path, durability="os") as engine:
-            for number in range(100_000):
-                if done.is_set():
-                    return
-                engine.append("set", {"path": "/k", "value": number})
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
-        for _ in range(5):
-            found = journal.doctor(made.path)
-            assert (found.healthy, found.problems) == (True, [])
-    finally:
-        done.set()
-        writer.join()
-
-
-def test_a_folder_in_the_place_of_a_view_is_to_be_moved_and_no_rebuild_is_advised(
-    tmp_path: Path,
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["log", "witness.json", "state.json", "journal.yaml"])
+def test_of_any_damage_it_says_what_verify_and_repair_say_and_its_advice_heals(
+    tmp_path: Path, name: str
 ) -> None:
-    made = make(tmp_path, 3)
-    made.state.unlink()
-    made.state.mkdir()
-    found = look(made.path)
-    assert [one.command for one in found.remedies] == [""]
-    assert f"move the folder {made.state} away" in found.remedies[0].does
-    made.state.rmdir()
-    follow(made.path, look(made.path))
-    assert look(made.path).healthy
-
-
-def test_where_the_state_is_lost_each_way_is_a_command_of_its_own(tmp_path: Path) -> None:
     made = make(tmp_path, 4)
-    made.forget()
-    made.replace(3, made.lines()[2].replace(b'"value":3', b'"value":7'))
-    commands = [one.command for one in look(made.path).remedies]
-    assert commands == [
-        "",
-        f"journal repair --state FILE -d {made.path}",
-        f"journal repair --skip-lost -d {made.path}",
-    ]
+    with made.open() as engine:
+        engine.snapshot()
+        engine.append("set", {"path": "/k", "value": 6})
+    whole = read_tree(str(made.path))
+    target = made.log if name == "log" else made.path / name
+    tried = 0
+    all_damages = list(damages(target.read_bytes()))
+    for damaged in all_damages[:: len(all_damages) // 60 + 1]:
+        write_tree(str(made.path), whole)
+        target.write_bytes(damaged.data)
+        found = look(made.path)
+        tried += 1
+        try:
+            with journal.open(made.path, read_only=True, without_code=True) as engine:
+                verified = engine.verify()
+        except JournalError as error:
+            code = error.exit_code
+            assert found.kind == "unreadable", damaged
+            assert (found.exit_code, found.healthy) == (code, False), damaged
+        else:
+            assert found.problems == verified.problems, damaged
+            assert (found.exit_code == 0) == found.healthy == verified.ok, damaged
+        plan = repairing.plan(made.path) if name != "journal.yaml" else None
+        repairs = [one for one in found.remedies if one.command.startswith("journal repair")]
+        if plan is not None and repairs:
+            spans = [span(*lost) for one in plan.segments for lost in one.lost]
+            assert repairs[0].loses == ", ".join(spans), damaged
+        assert found.healthy or found.remedies, damaged
+        for _ in range(3):
+            if found.healthy or not any(one.command for one in found.remedies):
+                break
+            follow(made.path, found)
+            found = look(made.path)
+        assert found.healthy or name == "journal.yaml", (damaged, found.problems)
+    assert tried > 10
 
 
-def test_a_link_in_the_place_of_the_settings_is_not_followed_and_said(tmp_path: Path) -> None:
-    made = make(tmp_path, 3)
-    settings = made.path / "journal.yaml"
-    settings.rename(tmp_path / "elsewhere")
-    settings.symlink_to(tmp_path / "elsewhere")
-    found = look(made.path)
-    assert (found.kind, found.healthy) == ("unreadable", False)
-    assert "journal.yaml" in found.remedies[0].does
+# --- what it says of what ------------------------------------------------------------------------
 
 
-# --- state that no journal keeps -----------------------------------------------------------------
+def healthy(folder: Path) -> None:
+    pass
+
+
+def lose_settings(folder: Path) -> None:
+    (folder / "journal.yaml").unlink()
+
+
+def lose_log(folder: Path) -> None:
+    for path in (folder / "log").iterdir():
+        path.unlink()
+    (folder / "log").rmdir()
+
+
+def lose_segment(folder: Path) -> None:
+    min((folder / "log").glob("*.jsonl")).unlink()
+
+
+def be_newer(folder: Path) -> None:
+    path = folder / "journal.yaml"
+    path.write_text(path.read_text().replace("format: 1", "format: 7"))
+
+
+def break_settings(folder: Path) -> None:
+    with (folder / "journal.yaml").open("a") as file:
+        file.write("durability: : x\n")
+
+
+def edit_view(folder: Path) -> None:
+    (folder / "state.json").write_text('{"k": 99}')
+
+
+def leave_behind(folder: Path) -> None:
+    (folder / ".state.json.0123456789abcdef.journal-tmp").write_text("x")
+    with max((folder / "log").glob("*.jsonl")).open("ab") as file:
+        file.write(b'{"seq":')
 
 
 @pytest.mark.parametrize(
-    ("name", "state", "command"),
+    ("change", "kind", "code", "said"),
     [
-        (
-            "state.json",
-            {"$schema": "agloop-state-v1", "current_phase": "init"},
-            "journal agloop init -d",
-        ),
-        ("state.json", {"checkpoints": [], "files": [], "data": {}}, "journal task init --thread"),
-        (
-            "task.json",
-            {"schemaVersion": 1, "taskId": "t", "maxAttempts": 2},
-            "journal loop takeover --file",
-        ),
-        (".agloop/log.json", [], "journal agloop init -d"),
-        ("layers/task-state/a b/state.json", {}, "journal task init --thread 'a b' -d"),
-        ("my run/pipeline-state.json", {}, "journal pipeline status '"),
-        ("feed.state.json", {}, "journal plan status feed --plans-dir"),
-        ("state.json", {"anything": 1}, "journal import file"),
+        (healthy, "journal", 0, "healthy"),
+        (lose_settings, "unfinished", 1, "completes the journal"),
+        (lose_log, "unreadable", 5, "put log/ back from a copy"),
+        (lose_segment, "journal", 5, "put log/ back from a copy"),
+        (be_newer, "unreadable", 6, "Use a newer version"),
+        (break_settings, "unreadable", 5, "Mend the file by hand"),
+        (edit_view, "journal", 5, "`journal adopt -d "),
+        (leave_behind, "journal", 0, "7 bytes that are no whole append"),
     ],
+    ids=lambda value: getattr(value, "__name__", None),
 )
-def test_whose_loose_state_is_it_is_told_by_names_and_fields(
-    tmp_path: Path, name: str, state: object, command: str
+def test_it_names_what_is_wrong_and_the_way_out(
+    tmp_path: Path, change: Callable[[Path], None], kind: str, code: int, said: str
 ) -> None:
-    path = tmp_path / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(orjson.dumps(state))
+    made = make_segments(tmp_path, 6)
+    change(made.path)
+    found = look(made.path)
+    assert (found.kind, found.exit_code, found.healthy) == (kind, code, not code)
+    done = run("doctor", str(made.path))
+    assert done.code == code
+    assert said in done.out
+    assert done.err.endswith("nothing was changed\n")
+    assert run("doctor", "-d", str(made.path), "--json").json["kind"] == kind
+
+
+def test_what_is_no_journal_is_told_by_the_files_that_systems_use(tmp_path: Path) -> None:
+    for name in (".agloop/state.json", "a/b/run/pipeline-state.json", "feed.state.json"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("{}")
     found = look(tmp_path)
     assert (found.kind, found.exit_code) == ("none", 1)
-    assert len(found.remedies) == 1
-    assert found.remedies[0].command.startswith(command)
+    commands = " ".join(one.command for one in found.remedies)
+    for group in ("agloop init", "pipeline status", "plan status feed"):
+        assert f"journal {group}" in commands
 
 
-def test_the_advised_take_over_of_a_task_works(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "state.json").write_text('{"checkpoints": [], "files": [], "data": {"a": 1}}')
-    follow(tmp_path, look(tmp_path))
-    (inside,) = look(tmp_path / ".task-state").remedies
-    assert inside.command.startswith("journal doctor")
-    assert run(*inside.command.split()[1:]).code == 0
+def test_a_folder_that_is_not_there_and_a_file_are_answered(tmp_path: Path) -> None:
+    assert doctor(tmp_path / "gone").what == "there is no such folder"
+    file = tmp_path / "state.json"
+    file.write_text("{}")
+    assert doctor(file).remedies[0].command.startswith("journal import file")
+    assert run("doctor", str(tmp_path / "gone")).code == 1
+    assert not (tmp_path / "gone").exists()
 
 
-@pytest.mark.parametrize("text", ["", "{", "\0" * 40, "[" * 5000, '"x"'])
-def test_a_file_of_state_that_does_not_read_is_answered(tmp_path: Path, text: str) -> None:
-    (tmp_path / "state.json").write_text(text)
-    assert look(tmp_path).remedies[0].command.startswith("journal import file")
+def test_history_that_was_rewritten_is_kept_as_evidence(tmp_path: Path) -> None:
+    made = make_segments(tmp_path, 9)
+    first = made.segment(1)
+    made.put(first.read_bytes().replace(b'"value":3', b'"value":7'), first)
+    lines = made.lines(first)
+
+    made.put(seal(lines), first)
+    found = look(made.path)
+    assert "chain" in {problem.kind for problem in found.problems}
+    assert [one.command for one in found.remedies] == [""]
+    assert "evidence" in found.remedies[0].does
 
 
-@pytest.mark.parametrize("garbage", [b"xx", b"", bytes(4096)])
-def test_a_witness_that_cannot_be_read_is_noted(tmp_path: Path, garbage: bytes) -> None:
-    made = make(tmp_path, 4)
-    made.witness.write_bytes(garbage)
-    assert any("witness.json cannot be read" in note for note in journal.doctor(made.path).notes)
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody without rights")
+def test_what_may_not_be_read_is_said(shared_path: Path) -> None:
+
+    made = make(shared_path, 3)
+    kind, advised = as_nobody(lambda: (doctor(made.path).kind, bool(doctor(made.path).remedies)))
+    assert (kind, advised) == ("unreadable", True)

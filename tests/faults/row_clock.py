@@ -4,8 +4,13 @@ I1  Seqs go on by one and the state is that of the list in memory, whatever the 
 I2  Times never go back, in one engine and from one opening to the next; they have one form.
 I3  The state at a time is the state after the last event that has this time or an earlier one.
 I4  Nothing of it is damage: `verify` is clean, and the fold from nothing gives the same state.
+
+The engine's own clock is tried here; the machine's, as the command line sees it, in `clocked`; the
+times of files in `aging`.
 """
 
+import itertools
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +20,8 @@ import journal
 from journal import config as configs
 from journal.config import SnapshotsConfig
 from journal.event import parse_time
-from tests.faults.row import Outcome, Row, Tier, Violation
+from tests.faults import aging, clocked, shimmed
+from tests.faults.row import Lacking, Outcome, Row, Skipped, Tier, Violation
 from tests.faults.tree import memory_folder
 
 Clock = Callable[[], int]
@@ -24,19 +30,42 @@ Clock = Callable[[], int]
 NOW_MS = 1_772_376_300_000
 _YEAR_MS = 365 * 86_400_000
 JUMPERS = {"quick": 12, "full": 2000}
+LIVES = {"quick": 4, "full": len(clocked.LIVES)}
+JUMPING_LIVES = {"quick": 1, "full": 60}
 _OPENINGS, _STEPS = 3, 12
 
 
 def run(tier: Tier) -> Outcome:
-    """Keep a journal by every clock; raises `Violation`."""
+    """Keep a journal by every clock, the engine's and the machine's; raises `Violation`."""
     clocks = {**steady_clocks(), **{f"jumping {n}": jumping(n) for n in range(JUMPERS[tier])}}
     events = 0
     with memory_folder() as folder:
         for number, (name, clock) in enumerate(clocks.items()):
             events += keep_by(folder / str(number), name, clock)
-    return Outcome(
-        events, notes=(f"{len(clocks)} clocks; every event opened, folded and asked for by time",)
+        (folder / "aged").mkdir()
+        aged = aging.age_often(folder / "aged")
+        commands, lives, skipped = live_often(folder, tier)
+    notes = (
+        f"{len(clocks)} clocks of the engine; {events:,} events, each opened, folded and asked for "
+        "by time",
+        f"{aged} times of every file and folder of a journal",
+        f"{lives} lives of three processes whose machine says another date: {commands} commands",
     )
+    return Outcome(events + aged + commands, skipped, notes)
+
+
+def live_often(folder: Path, tier: Tier) -> tuple[int, int, tuple[Skipped, ...]]:
+    """Let processes live by the machine's clock; return how many commands, and how many lives."""
+    library = shimmed.build(folder)
+    if library is None:
+        lacking: Lacking = "right" if os.geteuid() else "tool"  # who may install one?
+        return 0, 0, (Skipped("the machine's clock", "there is no C compiler", lacking),)
+    chosen = dict(itertools.islice(clocked.LIVES.items(), LIVES[tier]))
+    chosen |= {f"jumping {n}": clocked.jumping(n) for n in range(JUMPING_LIVES[tier])}
+    commands = 0
+    for number, (name, clocks) in enumerate(chosen.items()):
+        commands += clocked.live(folder / f"life-{number}", library, name, clocks, number)
+    return commands, len(chosen), ()
 
 
 def steady_clocks() -> dict[str, Clock]:
@@ -115,4 +144,6 @@ def _check(path: Path, name: str, states: list[Any]) -> int:
     return len(events)
 
 
-ROW = Row(13, "a clock that is years off, frozen, jumping, or says no date", run)
+ROW = Row(
+    13, "a clock, the engine's or the machine's, years off, frozen, jumping; times of files", run
+)

@@ -1,5 +1,9 @@
 """Row 11: links, FIFOs, folders, devices and forbidden files at every name that a journal opens.
 
+The same in the folders of the five systems is `planted_systems`; names and pointers that somebody
+made up are `hostile_names`.
+
+
 I1  Nothing is followed (but a state file that `journal.yaml` records as a link, a link that a
     person names to be read, and one to a folder named as a journal's), nothing outside the
     journal is read out or written, and nobody's file is deleted.
@@ -13,29 +17,23 @@ forbidden to root.
 """
 
 import contextlib
-import io
 import os
-import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import journal
 from journal import config as configs
 from journal.engine import Engine
+from tests.faults.commanding import Act, Exited, Told, give_away, run_acts, run_command
+from tests.faults.hostile_names import try_hostile
 from tests.faults.lines_projection import LINES, PROJECTION
+from tests.faults.planted_systems import try_systems
 from tests.faults.planting import KEPT, MARK, Outside, plants, take_away
-from tests.faults.process import Process, Say
 from tests.faults.row import Outcome, Row, Tier, Violation
 from tests.faults.tree import memory_folder
 
-NOBODY = 65534
-_TIMEOUT_S = 20.0
 _EVENTS = 6
-
-Act = Callable[[Path], object]
 
 NAMES = {
     "journal.yaml": "journal.yaml",
@@ -65,8 +63,7 @@ _AHEAD = {"the next segment"}
 
 
 def run(tier: Tier) -> Outcome:
-    """Plant everything at every name, and run every command."""
-    del tier  # all of it takes a minute
+    """Plant everything at every name of a journal, and of the five systems; run every command."""
     count, places = 0, 0
     with memory_folder() as folder:
         folder.chmod(0o755)
@@ -80,7 +77,10 @@ def run(tier: Tier) -> Outcome:
             for way, acts in GIVEN_WAYS.items():
                 count += try_given(folder / f"{places}", kind, way, acts)
                 places += 1
-    return Outcome(count, notes=(f"{places} places times kinds of plants, {count} commands",))
+        note = f"a journal: {places} places times kinds of plants, {count} commands"
+        planted, systems_note = try_systems(folder / "systems", tier)
+        named, names_note = try_hostile(folder / "names")
+    return Outcome(count + planted + named, notes=(note, systems_note, names_note))
 
 
 # --- one plant -----------------------------------------------------------------------------------
@@ -100,9 +100,9 @@ def try_one(root: Path, name: str, kind: str, way: str, acts: "dict[str, Act]") 
     elif not path.parent.exists():
         path.parent.mkdir(mode=0o700)
     plants()[kind](path, outside)
-    _give_away(root)
+    give_away(root)
     planted = os.lstat(path)
-    told = _run(made, _without_adopt(acts, path, kind), where)
+    told = run_acts(made, _without_adopt(acts, path, kind), where)
     _check_said(told, where, path, name=name, kind=kind)
     if changes := outside.changes():
         raise Violation(f"{where}: outside of the journal {changes} (I1)")
@@ -136,8 +136,8 @@ def try_given(root: Path, kind: str, way: str, acts: "dict[str, Act]") -> int:
         outside = Outside(root / "outside")
         path = root / GIVEN
         plants()[kind](path, outside)
-        _give_away(root)
-        for _, outcome, words in _run(root / "run", {name: act}, where):
+        give_away(root)
+        for _, outcome, words in run_acts(root / "run", {name: act}, where):
             said = f"{where}: {name}: {outcome}: {words}"
             if "fault in journal itself" in words or (outcome != "ok" and GIVEN not in words):
                 raise Violation(f"{said} (I3)")
@@ -201,87 +201,18 @@ def _path_of(made: Path, name: str) -> Path:
             return made / file
 
 
-def _give_away(root: Path) -> None:
-    """Make it the property of who runs the commands; a hard link's other name goes with it."""
-    if os.geteuid() == 0:
-        for folder, folders, files in os.walk(root):
-            for found in (".", *folders, *files):
-                os.chown(os.path.join(folder, found), NOBODY, NOBODY, follow_symlinks=False)
-
-
-# --- running -------------------------------------------------------------------------------------
-
-
-Told = list[tuple[str, str, str]]
-"""(command, outcome, what was said), outcome: ok, the exception's name, or `exit N`."""
-
-
-def _run(made: Path, acts: "dict[str, Act]", where: str) -> Told:
-    with Process(lambda say: _work(made, acts, say)) as process:
-        try:
-            lines = process.join(_TIMEOUT_S)
-        except Violation as violation:
-            raise Violation(f"{where}: {violation} (I2)") from None
-    return [tuple(line.split("\t", 2)) for line in lines]  # type: ignore[misc]
-
-
-def _work(made: Path, acts: "dict[str, Act]", say: Say) -> None:
-    if os.geteuid() == 0:
-        os.setgroups([])
-        os.setgid(NOBODY)
-        os.setuid(NOBODY)
-    os.environ["NO_COLOR"] = "1"
-    for name, act in acts.items():
-        start = time.monotonic()
-        try:
-            outcome, words = "ok", str(act(made))
-        except journal.JournalError as error:
-            outcome, words = type(error).__name__, str(error)
-        except OSError as error:
-            outcome, words = "OSError", f"{error.filename!s}: {error.strerror}"
-        except Exited as error:
-            outcome, words = f"exit {error.code}", error.words
-        if (elapsed_s := time.monotonic() - start) > _TIMEOUT_S / 4:
-            raise Violation(f"{name} took {elapsed_s:.1f} s")
-        said = words.replace("\n", " | ").replace("\t", " ")
-        say(f"{name}\t{outcome}\t{said}".encode("utf-8", "replace").decode())
-
-
-class Exited(Exception):
-    """A command of the command line ended with another code than 0."""
-
-    def __init__(self, code: int, words: str) -> None:
-        super().__init__(code)
-        self.code = code
-        self.words = words
+# --- what is run ---------------------------------------------------------------------------------
 
 
 def command(*arguments: str) -> Act:
-    """Run the command line in this process; the answer is all that it said."""
+    """Return what runs a command of the command line; the answer is all that it said."""
 
     def act(made: Path) -> str:
-        from journal.cli import main
-
-        raw = io.BytesIO()
-        out = io.TextIOWrapper(raw, encoding="utf-8")
         given = str(made.parent / GIVEN)
-        argv = ["journal", *(word.replace("GIVEN", given) for word in arguments)]
+        argv = [word.replace("GIVEN", given) for word in arguments]
         if "-d" not in argv and "init" not in argv:
             argv += ["-d", str(made)]
-        code: Any = 0
-        with (
-            mock.patch.multiple(sys, stdout=out, stderr=out, argv=argv),
-            mock.patch("journal.cli.output.open_streams", return_value=True),
-        ):
-            try:
-                main()
-            except SystemExit as error:
-                code = error.code
-            out.flush()
-        words = raw.getvalue().decode()
-        if code:
-            raise Exited(code, words)
-        return words
+        return run_command(argv)
 
     return act
 
@@ -371,7 +302,7 @@ GIVEN_WAYS: dict[str, dict[str, Act]] = {
         for name in (
             "export -o GIVEN",
             "export --format csv -o GIVEN",
-            "audit -o GIVEN",
+            "audit --json -o GIVEN",
             "fork GIVEN",
             "init GIVEN",
         )
@@ -433,4 +364,4 @@ def _named(where: str) -> Iterator[None]:
         raise Violation(f"{where}: then it does not open: {error} (I5)") from error
 
 
-ROW = Row(11, "links, FIFOs, folders, devices, forbidden files at every name", run)
+ROW = Row(11, "links, FIFOs, folders, devices, forbidden files at every name; hostile names", run)

@@ -7,6 +7,10 @@
  *
  * When it happens, "fault met" is said on stderr. Calls: pwrite fsync fdatasync ftruncate rename
  * unlink.
+ *
+ * CLOCK        another date for the process: +MS or -MS beside the machine's, =MS stands still
+ *              (milliseconds since 1970). Clocks that only count, and the times of files, are as
+ *              they are.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -16,6 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 static char root[PATH_MAX], call[32];
@@ -99,4 +105,59 @@ int unlink(const char *path)
     if (!real)
         real = (int (*)(const char *))dlsym(RTLD_NEXT, "unlink");
     return is_met("unlink", path) ? -1 : real(path);
+}
+
+/* --- the clock ------------------------------------------------------------------------------- */
+
+static long long clock_ms;
+static char clock_kind;
+
+__attribute__((constructor)) static void learn_clock(void)
+{
+    const char *told = getenv("CLOCK");
+    if (told && sscanf(told, "%c%lld", &clock_kind, &clock_ms) != 2)
+        _exit(99);
+    if (clock_kind == '-')
+        clock_ms = -clock_ms;
+}
+
+/* Let a time of the machine say what was told. */
+static void say_clock(struct timespec *now)
+{
+    long long ms = clock_ms;
+    if (!clock_kind)
+        return;
+    if (clock_kind != '=')
+        ms += now->tv_sec * 1000LL + now->tv_nsec / 1000000;
+    now->tv_sec = ms / 1000 - (ms % 1000 < 0);
+    now->tv_nsec = (ms - now->tv_sec * 1000LL) * 1000000;
+}
+
+int clock_gettime(clockid_t which, struct timespec *now)
+{
+    int answer = (int)syscall(SYS_clock_gettime, which, now);
+    if (!answer && (which == CLOCK_REALTIME || which == CLOCK_REALTIME_COARSE))
+        say_clock(now);
+    return answer;
+}
+
+int gettimeofday(struct timeval *restrict now, void *restrict zone)
+{
+    struct timespec exact;
+    (void)zone;
+    if (clock_gettime(CLOCK_REALTIME, &exact))
+        return -1;
+    now->tv_sec = exact.tv_sec;
+    now->tv_usec = exact.tv_nsec / 1000;
+    return 0;
+}
+
+time_t time(time_t *kept)
+{
+    struct timespec exact;
+    if (clock_gettime(CLOCK_REALTIME, &exact))
+        return -1;
+    if (kept)
+        *kept = exact.tv_sec;
+    return exact.tv_sec;
 }

@@ -232,6 +232,37 @@ def test_the_list_is_in_order_of_seq_and_knows_no_foreign_names(folder: Folder) 
     assert folder.said == []
 
 
+def test_the_seqs_of_one_type_are_those_that_the_list_has(folder: Folder) -> None:
+    for seq in (1, 7, snapshot.MAX_SEQ):
+        folder.put(seq, b"")
+        folder.put(seq + 1 if seq < 9 else 40, b"", type="manual")
+    others = [f"{0:020d}", f"{10**19}", "7", "0" * 19 + "٧", "1_000".rjust(20, "0"), " " * 19 + "7"]
+    for other in others:
+        (folder.path / f"{other}.auto.json").write_bytes(b"")
+    for kind in ("auto", "manual", "none"):
+        listed = [entry.seq for entry in folder.store.list() if entry.type == kind]
+        assert sorted(folder.store.seqs_of(kind)) == listed
+    assert sorted(folder.store.seqs_of("auto")) == [1, 7, snapshot.MAX_SEQ]
+
+
+def test_of_others_only_the_first_is_read_whole(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.put(1)
+    for seq in range(2, 12):
+        folder.put(seq, revision="older")
+    whole: list[object] = []
+    real = snapshot.read
+
+    def counted(path: Any) -> snapshot.Snapshot:
+        whole.append(path)
+        return real(path)
+
+    monkeypatch.setattr(snapshot, "read", counted)
+    assert folder.newest_seq(20) == 1
+    assert whole == [folder.path / name(11), folder.path / name(1)]
+
+
 def test_those_beyond_the_end_of_the_log_are_found_whole_or_not(folder: Folder) -> None:
     for seq in (3, 4, 5):
         folder.put(seq)

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from journal.cli import output, parsing
+from journal.cli import given, output, parsing
 
 
 def add_to(app: typer.Typer) -> None:
@@ -69,4 +69,5 @@ def _read(words: list[str]) -> tuple[str, str, list[str]]:
 
 
 def _read_stdin() -> bytes:
-    return b"" if sys.stdin.isatty() else sys.stdin.buffer.read()
+    # What is longer is cut, is then no JSON, and the hook says so: it breaks no session.
+    return b"" if sys.stdin.isatty() else sys.stdin.buffer.read(given.MAX_BYTES)

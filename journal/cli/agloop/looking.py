@@ -1,5 +1,7 @@
 """The commands that look: status, checkpoints, log. `log add` makes an entry."""
 
+import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -7,7 +9,7 @@ import typer
 from journal.cli import given, output, parsing
 from journal.cli.agloop import reach
 from journal.cli.options import AsJson, read_count
-from journal.errors import Drift, UsageError
+from journal.errors import Drift, JournalError, UsageError
 
 if TYPE_CHECKING:
     from projections.agloop.standing import Standing
@@ -146,7 +148,10 @@ def list_entries(
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """List the entries of log.json; `log add` makes one."""
+    """List the entries of log.json; `log add` makes one.
+
+    A log.json that is missing is written again from the journal, and that is told.
+    """
     if context.invoked_subcommand is not None:
         if folder or newest or agent or action or as_json:
             raise UsageError("options for `log add` stand after `add`", key="log")
@@ -155,11 +160,12 @@ def list_entries(
     from projections.agloop.takeover import LOG_FILE
 
     count = None if newest is None else read_count(newest, "-n")
-    path = reach.find(folder) / LOG_FILE
-    found, passed_over = entries.read_all(path)
+    place = reach.find(folder)
+    path = place / LOG_FILE
     if not path.exists():
-        output.say(f"{path} is missing; `journal agloop recover` writes it from the journal")
-    elif passed_over:
+        _write_again(place, path)
+    found, passed_over = entries.read_all(path)
+    if passed_over:
         words = output.count(passed_over, "line")
         output.say(f"{path}: {words} passed over, as damaged; `journal agloop recover` mends it")
     for entry in entries.select(found, newest=count, agent=agent, action=action):
@@ -167,6 +173,29 @@ def list_entries(
             output.put_json(entry)
         else:
             output.put(output.plain(_describe_entry(entry)))
+
+
+def _write_again(place: Path, path: Path) -> None:
+    """Let the journal write a log.json that is missing, which it says; raises where it cannot.
+
+    A list without entries would be a wrong answer, and look like a right one.
+    """
+    from projections.agloop.agloop import AgLoop
+    from projections.agloop.opening import JOURNAL_FOLDER
+
+    if not (place / JOURNAL_FOLDER).is_dir():
+        raise JournalError(
+            f"{path} is missing, and there is no journal that could write it",
+            advice=f"`journal agloop init -d {shlex.quote(str(place))}` begins one, or takes over "
+            "what is there.",
+        )
+    with AgLoop.open(place, on_message=output.say):
+        pass
+    if not path.exists():
+        raise JournalError(
+            f"{path} is missing, and could not be written again from the journal",
+            advice="What stands in the way is said above; `journal agloop recover` tries again.",
+        )
 
 
 def _describe_entry(entry: dict[str, Any]) -> str:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from journal import regular
 from journal.cli import given, output
 from journal.errors import Corrupt, JournalError, UsageError
 
@@ -110,7 +109,7 @@ def read_value(path: str) -> Any:
     from projections.foreign import read_yaml
 
     try:
-        found = read_yaml(regular.read_given(path), path=path)
+        found = read_yaml(given.read_file(path), path=path)
     except Corrupt as error:
         raise UsageError(error.message, advice=error.advice) from error
     for warning in found.warnings:

@@ -1,9 +1,11 @@
 """The commands of a plan from its beginning to the drift check."""
 
+import os
 from typing import Annotated, Any
 
 import typer
 
+from journal import regular
 from journal.cli import output, parsing
 from journal.cli.plan.reach import Actor, File, PlansDir, Slug, change, locating, read_value
 
@@ -173,8 +175,9 @@ def set_part(
 def _read_constitution(file: str) -> Any:
     if file == "-" or file.lower().endswith(".json"):
         return read_value(file)
-    with open(file, "rb"):  # it says that it was read, so it must be there
-        return {"consulted": True, "path": file}
+    # It says that it was read, so it must be there: a file, and no device or FIFO.
+    os.close(regular.open_given(file))
+    return {"consulted": True, "path": file}
 
 
 def gate(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from journal import regular
 from journal.cli import given, output, parsing
 from journal.cli.options import AsJson
 from journal.cli.task.reach import Actor, Root
@@ -48,6 +49,7 @@ def _opened(root: str | None, actor: str = "") -> Generator["JournalStorage"]:
     from projections.task_state.places import root_of
 
     folder = root_of(root) / "storage"
+    regular.check_folder(folder)
     with JournalStorage(folder, actor=actor, on_message=output.say) as storage:
         yield storage
 

@@ -1,8 +1,11 @@
-"""State that no journal keeps yet, told by the names of files and the fields that systems write.
+"""What lies below a folder: journals, and state that no journal keeps yet.
+
+The latter is told by the names of files and the fields that systems write.
 
 I1  Of a file no more is asked than whose it is; what is in it is for its system to judge, when it
     takes it over. A file that does not read, or is over a mebibyte, is nobody's.
 I2  Each is named with the command that takes it over, as it is to be typed from here.
+I3  Of many the first are listed, and the others counted.
 """
 
 import shlex
@@ -13,8 +16,14 @@ import msgspec
 
 from journal import config as configs
 from journal import regular
+from journal.engine.core import LOG_FOLDER, SNAPSHOTS_FOLDER
+from journal.segment import name_of
+from journal.witness import FILE_NAME as WITNESS
 
+LEVELS = 2
+"""How far down journals are looked for."""
 _MANY = 20
+_LOOKED_INTO = 1000
 _LARGEST_BYTES = 1 << 20
 _AGLOOP = {"$schema", "current_phase"}
 _TASK = {"checkpoints", "files", "data"}
@@ -30,22 +39,23 @@ class Kept(NamedTuple):
     does: str
 
 
-def find(folder: Path) -> list[Kept]:
-    """Return the state files in a folder, and in the places below it that systems use."""
+def find(folder: Path) -> tuple[list[Kept], int]:
+    """Return the state files in a folder, and in the places below it that systems use; see I3."""
     found = [*_agloop(folder), *_pipelines(folder), *_plans(folder), *_threads(folder)]
     found += _loops(folder)
     if not found:
-        found = [
-            Kept(
-                path.name,
-                "a file of state",
-                f"journal import file {_quote(path)} -d DIR",
-                "makes a journal in DIR whose state is what the file holds",
-            )
-            for name in ("state.json", "state.yaml", "plan.yaml", "log.json")
-            if (path := folder / name).is_file()
-        ]
-    return found[:_MANY]
+        names = ("state.json", "state.yaml", "plan.yaml", "log.json")
+        found = [_of_nobody(path) for name in names if (path := folder / name).is_file()]
+    return found[:_MANY], max(0, len(found) - _MANY)
+
+
+def _of_nobody(path: Path) -> Kept:
+    """Return a file that may be anybody's; only of one that reads as JSON a state can be made."""
+    if path.name == "state.json" and _value(path) is not msgspec.UNSET:
+        take_over = f"journal init {_quote(path.parent)} --take-over"
+        return Kept(path.name, "a file of state", take_over, "makes a journal here that begins so")
+    does = "makes a journal in DIR whose state is what the file holds"
+    return Kept(path.name, "a file of state", f"journal import file {_quote(path)} -d DIR", does)
 
 
 def _quote(path: Path | str) -> str:
@@ -54,20 +64,39 @@ def _quote(path: Path | str) -> str:
 
 def _fields(path: Path) -> set[str]:
     """Return the names of the members of the object in a file; none where it is none (I1)."""
+    value = _value(path)
+    return set(value) if isinstance(value, dict) else set()
+
+
+def _value(path: Path) -> Any:
+    """Return the JSON value in a file; UNSET where it has none, or is too large (I1)."""
     try:
         if not path.is_file() or path.stat().st_size > _LARGEST_BYTES:
-            return set()
-        value: Any = msgspec.json.decode(regular.read_file(path), type=dict[str, Any])
+            return msgspec.UNSET
+        return msgspec.json.decode(regular.read_file(path))
     except (OSError, ValueError, RecursionError):
-        return set()
-    return set(value)
+        return msgspec.UNSET
 
 
-def journals_in(folder: Path) -> list[str]:
-    """Return the folders below, one or two levels down, and of threads, that hold a journal."""
-    patterns = ("*", "*/*", "layers/task-state/*/journal")
-    found = {path for one in patterns for path in folder.glob(f"{one}/{configs.FILE_NAME}")}
-    return [str(path.parent) for path in sorted(found)[:_MANY]]
+def remains_of(folder: Path) -> list[str]:
+    """Return what is left of a journal whose log and journal.yaml are gone, by name."""
+    return [name for name in (WITNESS, SNAPSHOTS_FOLDER) if (folder / name).exists()]
+
+
+def journals_in(folder: Path) -> tuple[list[str], int]:
+    """Return the folders below, to `LEVELS` and of threads, that hold a journal; see I3.
+
+    So does one whose making was cut off, or that has lost journal.yaml.
+    """
+    places = ("*", "*/*", "layers/task-state/*/journal")
+    marks = (configs.FILE_NAME, f"{LOG_FOLDER}/{name_of(1)}")
+    found = {
+        path.parents[mark.count("/")]
+        for place in places
+        for mark in marks
+        for path in folder.glob(f"{place}/{mark}")
+    }
+    return [str(path) for path in sorted(found)[:_MANY]], max(0, len(found) - _MANY)
 
 
 def _agloop(folder: Path) -> list[Kept]:
@@ -150,6 +179,6 @@ def _loops(folder: Path) -> list[Kept]:
             f"journal loop takeover --file {_quote(path)}",
             "takes it over as it is",
         )
-        for path in sorted([*folder.glob("*.json"), *folder.glob(".agent/*.json")])[:_MANY]
+        for path in sorted([*folder.glob("*.json"), *folder.glob(".agent/*.json")])[:_LOOKED_INTO]
         if _fields(path) >= _LOOP and not path.with_suffix(".journal").exists()
     ]

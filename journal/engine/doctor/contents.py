@@ -7,15 +7,16 @@ I2  Of many other things the first few are named and the rest counted. They are 
 
 import os
 import re
+import shlex
 import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-import msgspec
-
 from journal import config as configs
 from journal import plural
 from journal.engine.core import LOG_FOLDER, QUARANTINE_FOLDER, SNAPSHOTS_FOLDER
+from journal.engine.doctor.report import Part
+from journal.segment import is_name
 from journal.witness import FILE_NAME as WITNESS
 
 LEFT_OVER = "left over"
@@ -32,18 +33,6 @@ _KNOWN = {
     QUARANTINE_FOLDER: "bytes that were moved aside; nothing here deletes them",
     WITNESS: "what is on disk, and whose bytes the views have",
 }
-
-
-class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """Something in the folder; `health` says what is wrong with it, and is empty where nothing is.
-
-    `name` is relative to the folder; that of a view is its path.
-    """
-
-    name: str
-    what: str
-    size_bytes: int = 0
-    health: str = ""
 
 
 def list_parts(folder: Path) -> list[Part]:
@@ -110,16 +99,39 @@ def find_obstacles(folder: Path) -> list[str]:
     found: list[str] = []
     for name in (".", LOG_FOLDER):
         path = folder / name
-        if path.is_dir() and not os.access(path, os.W_OK | os.X_OK):
+        if os.path.isdir(path) and not os.access(path, os.W_OK | os.X_OK):
             read_only = bool(os.statvfs(path).f_flag & os.ST_RDONLY)
             why = "lies on a read-only file system" if read_only else "cannot be written by you"
             found.append(f"{path} {why}: reading works, and writers are refused")
             break
+    witness = folder / WITNESS
+    if os.path.isfile(witness) and not os.access(witness, os.R_OK | os.W_OK):
+        named = shlex.quote(str(witness))
+        found.append(
+            f"{witness} cannot be read and written by you: writers are refused; `chmod u+rw "
+            f"{named}` lets you, if it is yours"
+        )
+    segments = [name for name in _names(folder / LOG_FOLDER) if is_name(name)]
+    for path in (*(folder / LOG_FOLDER / name for name in segments[-1:]), folder / WITNESS):
+        if _links(path) > 1:
+            named, copy = shlex.quote(str(path)), shlex.quote(f"{path}.own")
+            found.append(
+                f"{path} has {_links(path)} hard links, and one that a writer writes has one: "
+                f"writers are refused; `cp -p {named} {copy} && mv {copy} {named}` gives it its own"
+            )
     for name, what in ((LOG_FOLDER, "append"), (".", "view")):
         holder = _holder_of(folder / name)
         if holder:
             found.append(f"process {holder} holds the {what} lock just now: it is writing")
     return found
+
+
+def _links(path: Path) -> int:
+    try:
+        found = path.lstat()
+    except OSError:
+        return 0
+    return found.st_nlink if stat.S_ISREG(found.st_mode) else 0
 
 
 def _holder_of(path: Path) -> str:
