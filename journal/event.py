@@ -133,6 +133,14 @@ def parse_time(text: str) -> str:
     return f"{moment.isoformat()[:19]}.{moment.microsecond // 1000:03d}Z"
 
 
+def not_before(time: str, now: Clock) -> Clock:
+    """Return the clock `now`, or `time` (I2, or empty) while it says an earlier one.
+
+    For words like "2 hours ago": a clock that is behind the last event is wrong.
+    """
+    return lambda: max(now(), time_to_ms(time)) if time else now()
+
+
 def read_time(text: str, now: Clock) -> str:
     """Read a time as `parse_time` does, or one told from now: "now", "2 hours ago", "30m".
 

@@ -27,7 +27,7 @@ from journal.cli.gist import gist
 from journal.cli.options import AsJson, Folder, read_count, read_seq
 from journal.cli.sought import Sought
 from journal.errors import Corrupt, UsageError
-from journal.event import Event, format_time, now_ms, read_time, time_to_ms
+from journal.event import Event, format_time, not_before, now_ms, read_time, time_to_ms
 from journal.log.history import FOLDER_NAME, History
 from journal.log.reader import Reader
 from journal.recovery import corrupt, missing_end
@@ -156,8 +156,6 @@ def log(
     wanted = Wanted(
         after=read_seq(after),
         upto=read_seq(upto) if upto else _NO_END,
-        since=read_time(since, now_ms) if since else "",
-        until=read_time(until, now_ms) if until else "",
         types=frozenset(types or ()),
         actors=frozenset(actors or ()),
         grep=_read_regex(grep) if grep else None,
@@ -165,6 +163,11 @@ def log(
     number = None if newest is None else read_count(newest, "-n")
     with contextlib.ExitStack() as opened:
         source = opened.enter_context(_Log(path))
+        now = not_before(source.history.tail.time, now_ms)
+        wanted = wanted._replace(
+            since=read_time(since, now) if since else "",
+            until=read_time(until, now) if until else "",
+        )
         effects = None
         if touching is not None or stat:
             # After the log, so that the engine has every line that is asked about.

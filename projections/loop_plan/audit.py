@@ -167,7 +167,7 @@ def find_idle(state: Json, now_ms: int) -> tuple[int | None, str]:
     """Return for how many milliseconds nobody wrote, and by which field (I1)."""
     for name in ("last_active_at", "last_update_at"):
         if is_time(state.get(name)):
-            return now_ms - time_to_ms(parse_time(state[name])), name
+            return max(0, now_ms - time_to_ms(parse_time(state[name]))), name
     return None, ""
 
 

@@ -59,6 +59,17 @@ def test_a_place_is_found(engine: journal.Engine, place: int | str, n: int | Non
     assert engine.state_at(seq) == expected
 
 
+def test_under_a_clock_that_is_behind_now_is_the_last_event(tmp_path: Path) -> None:
+    now = [NOON - 2 * HOUR]
+    with journal.init(tmp_path / "late", clock=lambda: now[0]) as made:
+        made.append("set", {"path": "/n", "value": 1})
+        now[0] = NOON
+        made.append("set", {"path": "/n", "value": 2})
+    with journal.open(tmp_path / "late", read_only=True, clock=lambda: NOON - 9 * HOUR) as late:
+        assert late.seq_of("now") == 3
+        assert late.seq_of("1 hour ago") == 2
+
+
 def test_the_file_of_a_checkpoint_is_a_place(engine: journal.Engine) -> None:
     for info in engine.snapshots():
         assert engine.seq_of(info.file) == info.seq

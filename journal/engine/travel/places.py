@@ -11,7 +11,7 @@ import re
 from journal import codec, plural
 from journal.engine.core import Core
 from journal.errors import Corrupt, UsageError
-from journal.event import CHECKPOINT, facts, read_time
+from journal.event import CHECKPOINT, facts, not_before, read_time
 from snapshots import snapshot
 from snapshots.store import Entry
 
@@ -29,7 +29,9 @@ def find_seq(core: Core, place: int | str) -> int:
     if head := _HEAD.fullmatch(text):
         return _count_back(int(head[1] or 0), last)
     with contextlib.suppress(UsageError):
-        return core.history.find_time(read_time(text, core.clock))
+        return core.history.find_time(
+            read_time(text, not_before(core.history.tail.time, core.clock))
+        )
     checkpoint = _find_checkpoint(core, text)
     if checkpoint is None:
         raise UsageError(
