@@ -25,7 +25,6 @@ BLOCK_BYTES = 256 << 10
 MAX_SEQ = 10**20 - 1
 _SEARCH_BYTES = 4 << 10
 _WINDOW_BYTES = 16 << 10
-_HEAD_BYTES = 256
 _LINE_START = b'{"seq":'
 _NEXT_LINE = b"\n" + _LINE_START
 _NAME = re.compile(r"([0-9]{20})\.jsonl")
@@ -335,12 +334,13 @@ class Segment:
         while high - low > _WINDOW_BYTES:
             if not low < middle < high:
                 middle = (low + high) // 2
-            line_start, head = self._line_after(middle - 1, high)
+            line_start = self._line_end(middle - 1, high)
             reach *= 2
             if line_start >= high:
                 high = middle
                 middle -= reach
                 continue
+            head = codec.LINE_HEAD.match(self.read(line_start, line_start + 256))
             if head is None:
                 raise BadBlock(self.start)
             if fits(int(head[1]), head[2].decode()):
@@ -350,15 +350,6 @@ class Segment:
                 high = middle
                 middle -= reach
         return self._find_in_window(fits, low, high, size)
-
-    def _line_after(self, offset: int, high: int) -> tuple[int, re.Match[bytes] | None]:
-        """Return where the first line behind an offset starts, and its head; mostly by one read."""
-        data = self.read(offset, offset + _SEARCH_BYTES)
-        start = data.find(b"\n") + 1
-        if not 0 < start <= len(data) - _HEAD_BYTES:
-            start = self._line_end(offset, high) - offset
-            data = self.read(offset, offset + start + _HEAD_BYTES)
-        return offset + start, codec.LINE_HEAD.match(data, start)
 
     def _find_in_window(
         self, fits: Callable[[int, str], bool], low: int, high: int, size: int

@@ -9,6 +9,7 @@ from typing import Any
 
 WHERE = {
     "floor": "bench.systems.floor:Floor",
+    "least": "bench.systems.least:Least",
     "bare": "bench.systems.bare:Bare",
     "journal": "bench.systems.journal_engine:JournalEngine",
     "document": "bench.systems.document:Document",

@@ -15,7 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 
@@ -25,67 +25,21 @@ from journal.cli.columns import Columns
 from journal.cli.effects import Effects, Line
 from journal.cli.gist import gist
 from journal.cli.options import AsJson, Folder, read_count, read_seq
-from journal.cli.sought import Sought
+from journal.cli.wanted import NO_END, Sought, Wanted
 from journal.errors import Corrupt, UsageError
 from journal.event import Event, format_time, not_before, now_ms, read_time, time_to_ms
 from journal.log.history import FOLDER_NAME, History
 from journal.log.reader import Reader
 from journal.recovery import corrupt, missing_end
-from journal.segment import Position
 from journal.sifting import Damage
 from journal.witness import WitnessFile
 
-_NO_END = 2**62
 _FIRST_WINDOW = 256
 _POLL_S = 0.2
 _USUAL_ACTOR = len("planner")
 _STAT_COLUMNS = len("+10 -10 ~10")
 
 Show = Callable[[Line], None]
-
-
-class Wanted(NamedTuple):
-    """Which events are wanted: a stretch, of it those of some types and actors (none: all).
-
-    `grep` is looked for in the line as it stands in the log, up to its crc. `sought` is told of
-    what was looked at.
-    """
-
-    after: int = 0
-    upto: int = _NO_END
-    since: str = ""
-    until: str = ""
-    types: frozenset[str] = frozenset()
-    actors: frozenset[str] = frozenset()
-    grep: "re.Pattern[str] | None" = None
-    sought: Sought | None = None
-
-    def takes(self, found: Line) -> bool:
-        """Say whether a line is wanted."""
-        event, line = found
-        if self.sought is not None:
-            self.sought.see(event)
-        if not self.fits(event):
-            return False
-        return self.grep is None or bool(self.grep.search(line[: -codec.SUFFIX_BYTES].decode()))
-
-    def fits(self, event: Event) -> bool:
-        """Say whether an event is wanted."""
-        return (
-            self.after < event.seq <= self.upto
-            and event.time >= self.since
-            and not self.is_behind(event)
-            and (not self.types or event.type in self.types)
-            and (not self.actors or event.actor in self.actors)
-        )
-
-    def is_behind(self, event: Event) -> bool:
-        """Say whether an event, and so every later one, comes after what is wanted."""
-        return event.seq > self.upto or bool(self.until and event.time > self.until)
-
-    def ends_before(self, tail: Position) -> bool:
-        """Say whether nothing that is wanted can come behind `tail`."""
-        return tail.seq >= self.upto or bool(self.until and tail.time > self.until)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -155,7 +109,7 @@ def log(
     config.read(path)
     wanted = Wanted(
         after=read_seq(after),
-        upto=read_seq(upto) if upto else _NO_END,
+        upto=read_seq(upto) if upto else NO_END,
         types=frozenset(types or ()),
         actors=frozenset(actors or ()),
         grep=_read_regex(grep) if grep else None,
@@ -295,7 +249,7 @@ class _Log:
         self._reader = Reader(path / FOLDER_NAME)
         self._fault: Corrupt | None = None
         try:
-            self._reader.seek(_NO_END)
+            self._reader.seek(NO_END)
             for _ in self._reader.advance():
                 pass
         except Corrupt as error:
@@ -364,7 +318,7 @@ def _open_again(reader: Reader) -> Reader:
 def last_seq(path: Path) -> int:
     """Return the last seq in the log of the journal at `path`."""
     with contextlib.closing(Reader(path / FOLDER_NAME)) as reader:
-        reader.seek(_NO_END)
+        reader.seek(NO_END)
         return reader.tail.seq
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import journal as journals
-from journal.cli.listing import Wanted, following, select
+from journal.cli.listing import following, select
+from journal.cli.wanted import Wanted
 from journal.engine import repairing
 from journal.errors import Corrupt
 from journal.event import time_to_ms

@@ -8,7 +8,8 @@ import pytest
 import journal as journals
 from journal.cli import listing
 from journal.cli.effects import Effects
-from journal.cli.listing import Wanted, following
+from journal.cli.listing import following
+from journal.cli.wanted import Wanted
 from journal.event import now_ms
 from journal.log.reader import Reader
 from tests.cli.command import Ran, Run

@@ -1,22 +1,66 @@
-"""What `log` looked through, and what it says on stderr where none of it was wanted.
+"""Which events `log` is asked for, and what it says where none of those it looked through is one.
 
-I1  It is for people: stdout stays empty and the exit code 0, since nothing is wrong.
-I2  It knows only what was looked at anyway; nothing is read for it.
+I1  Those words are for people: stdout stays empty and the exit code 0, since nothing is wrong.
+I2  They tell only of what was looked at anyway; nothing is read for them.
 """
 
 import contextlib
-from typing import TYPE_CHECKING
+import re
+from typing import NamedTuple
 
-from journal import plural
+from journal import codec, plural
+from journal.cli.effects import Line
 from journal.errors import Corrupt
 from journal.event import Event
 from journal.log.history import History
-from journal.segment import Segment
+from journal.segment import Position, Segment
 
-if TYPE_CHECKING:
-    from journal.cli.listing import Wanted
-
+NO_END = 2**62
 _MOST_NAMED = 12
+
+
+class Wanted(NamedTuple):
+    """Which events are wanted: a stretch, of it those of some types and actors (none: all).
+
+    `grep` is looked for in the line as it stands in the log, up to its crc. `sought` is told of
+    what was looked at.
+    """
+
+    after: int = 0
+    upto: int = NO_END
+    since: str = ""
+    until: str = ""
+    types: frozenset[str] = frozenset()
+    actors: frozenset[str] = frozenset()
+    grep: re.Pattern[str] | None = None
+    sought: "Sought | None" = None
+
+    def takes(self, found: Line) -> bool:
+        """Say whether a line is wanted."""
+        event, line = found
+        if self.sought is not None:
+            self.sought.see(event)
+        if not self.fits(event):
+            return False
+        return self.grep is None or bool(self.grep.search(line[: -codec.SUFFIX_BYTES].decode()))
+
+    def fits(self, event: Event) -> bool:
+        """Say whether an event is wanted."""
+        return (
+            self.after < event.seq <= self.upto
+            and event.time >= self.since
+            and not self.is_behind(event)
+            and (not self.types or event.type in self.types)
+            and (not self.actors or event.actor in self.actors)
+        )
+
+    def is_behind(self, event: Event) -> bool:
+        """Say whether an event, and so every later one, comes after what is wanted."""
+        return event.seq > self.upto or bool(self.until and event.time > self.until)
+
+    def ends_before(self, tail: Position) -> bool:
+        """Say whether nothing that is wanted can come behind `tail`."""
+        return tail.seq >= self.upto or bool(self.until and tail.time > self.until)
 
 
 class Sought:
@@ -36,7 +80,7 @@ class Sought:
         self.first = min(self.first, event.seq) if self.first else event.seq
         self.last = max(self.last, event.seq)
 
-    def describe(self, wanted: "Wanted", touching: str | None, history: History) -> str:
+    def describe(self, wanted: Wanted, touching: str | None, history: History) -> str:
         """Say that none of it is wanted, and what there is instead."""
         if not self.first:
             tail = history.tail
