@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator, Iterator
 import msgspec
 
 from journal import codec, plural
+from journal.event import LOST
 from journal.segment import BadBlock, Block, Position, Segment, lost_upto
 
 CONFLICT = "a git conflict marker"
@@ -96,20 +97,29 @@ def sift(
 def decoded(segment: Segment, at: Position, size: int) -> Iterator[Block | Damage]:
     """Yield as `sift` does; what checks and is no event is damage, too, so every block decodes."""
     for piece in sift(segment, at, size):
-        if isinstance(piece, Block) and not _decodes(piece.data):
+        if isinstance(piece, Block) and not _decodes(piece.data, piece.before.seq):
             yield from walk(segment, piece.before, piece.after.offset)
         else:
             yield piece
 
 
-def _decodes(lines: bytes) -> bool:
-    """Say whether each line is an event, of the seq that it begins with (and has no second one)."""
+def _decodes(lines: bytes, last_seq: int | None = None) -> bool:
+    """Say whether each line is an event, of the seq that it begins with and that is due.
+
+    The first one is due behind `last_seq`, if that is given.
+    """
     try:
-        seqs = [event.seq for event in codec.decode_events(lines)]
+        events = codec.decode_events(lines)
     except ValueError:
         return False
-    heads = map(codec.LINE_HEAD.match, lines.split(b"\n")[:-1])
-    return seqs == [int(head[1]) if head else 0 for head in heads]
+    for line, event in zip(lines.split(b"\n"), events, strict=False):
+        head = codec.LINE_HEAD.match(line)
+        if head is None or int(head[1]) != event.seq:
+            return False
+        if last_seq is not None and event.seq != last_seq + 1:
+            return False
+        last_seq = lost_upto(event) if event.type == LOST else event.seq
+    return True
 
 
 def salvage(data: bytes, crc: int) -> list[bytes]:
@@ -203,7 +213,7 @@ def _check_line(
     if event.seq <= last_seq or (following and event.seq != last_seq + 1):
         return None, f"event {event.seq} where event {last_seq + 1} is due"
     after = Position(offset + len(line), codec.crc_after(tail.crc), lost_upto(event), event.time)
-    return (after if event.type == "journal.lost" else after._replace(seq=event.seq)), ""
+    return (after if event.type == LOST else after._replace(seq=event.seq)), ""
 
 
 def _name_foreign(line: bytes) -> str:

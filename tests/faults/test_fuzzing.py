@@ -91,6 +91,19 @@ def test_line_that_checks_and_is_no_event_of_ours_is_met_by_errors_of_the_tree(
     assert [one.name for one in tmp_path.iterdir()] == ["run"]
 
 
+@pytest.mark.parametrize("seq", [0, 1, 9])
+def test_line_of_another_seq_in_the_middle_of_a_block_is_damage(tmp_path: Path, seq: int) -> None:
+    with journal.init(tmp_path / "run") as engine:
+        engine.append_batch([("set", {"path": "/a", "value": n}) for n in range(5)])
+    log = tmp_path / "run" / "log" / name_of(1)
+    lines = log.read_bytes().replace(b'"seq":3', b'"seq":%d' % seq).splitlines(keepends=True)
+    log.write_bytes(codec.seal([line[: -codec.SUFFIX_BYTES] for line in lines], 0)[0])
+    with segment.Segment(log) as subject:
+        pieces = list(sifting.decoded(subject, subject.start, subject.size()))
+    found = [piece for piece in pieces if isinstance(piece, sifting.Damage)]
+    assert found[0].line == 3
+
+
 @pytest.mark.parametrize("bodies", [[TWICE], [b"no line", TWICE]])
 def test_line_that_says_its_seq_twice_is_damage(tmp_path: Path, bodies: list[bytes]) -> None:
     with journal.init(tmp_path / "run"):

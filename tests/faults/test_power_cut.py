@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 import journal
-from journal import durable, witness
+from journal import durable, regular, witness
 from journal.engine import repairing
 from journal.errors import Corrupt, Drift
 from journal.segment import name_of
@@ -237,7 +237,7 @@ def test_view_is_not_read_at_each_append_where_boots_have_no_names(run: Path) ->
     with (
         mock.patch.object(durable, "boot_id", return_value=""),
         journal.open(run, clock=fixed_clock) as j,
-        mock.patch.object(durable, "read_file", side_effect=AssertionError("the view is read")),
+        mock.patch.object(regular, "read_file", side_effect=AssertionError("the view is read")),
     ):
         j.append("set", {"path": "/n", "value": 9})
         assert j.messages == []

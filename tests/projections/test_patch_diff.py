@@ -282,13 +282,13 @@ def test_difference_of_what_is_no_json_value_is_refused() -> None:
 
 
 def timed(a: Any, b: Any) -> tuple[list[dict[str, Any]], float]:
-    """Return the difference and the seconds that the fastest of four runs took."""
+    """Return the difference and the seconds of processor that the fastest of four runs took."""
     found: list[dict[str, Any]] = []
     seconds: list[float] = []
     for _ in range(4):
-        start = time.perf_counter()
+        start = time.process_time()
         found = patch.diff(a, b)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     return found, min(seconds)
 
 
@@ -300,7 +300,9 @@ def test_two_leaves_of_a_large_document_are_found_quickly() -> None:
     b["tasks"][700]["n"] = 0.0
     operations, best = timed(a, b)
     assert [op["path"] for op in operations] == ["/tasks/700/n", "/phase"]
-    assert best < 0.05  # a few ms on an idle machine
+    start = time.process_time()
+    json.loads(json.dumps(a))
+    assert best < 20 * max(time.process_time() - start, 0.001)
 
 
 @pytest.mark.slow
