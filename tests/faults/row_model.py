@@ -27,7 +27,7 @@ from hypothesis.stateful import (
 import journal
 from tests.faults.row import Outcome, Row, Tier, Violation
 
-EXAMPLES = {"quick": 60, "full": 4000}
+EXAMPLES = {"quick": 60, "full": 4600}
 STEPS = 50
 NAMES = ("a", "b", "c", "ü/~")
 VALUES: st.SearchStrategy[Any] = st.one_of(
