@@ -34,7 +34,7 @@ def find(name: str) -> Projection:
         )
     try:
         module = importlib.import_module(module_name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script without a guard may end the process
         raise _not_imported(name, module_name, error) from error
     found = getattr(module, attribute, None)
     if not isinstance(found, Projection):
@@ -45,7 +45,7 @@ def find(name: str) -> Projection:
     return found
 
 
-def _not_imported(name: str, module: str, error: Exception) -> UsageError:
+def _not_imported(name: str, module: str, error: BaseException) -> UsageError:
     """Say why a module does not come, in which line of it, and what would help."""
     package = module.partition(".")[0]
     if name in BUILT_IN:
@@ -61,7 +61,7 @@ def _not_imported(name: str, module: str, error: Exception) -> UsageError:
     )
 
 
-def _say(error: Exception) -> str:
+def _say(error: BaseException) -> str:
     if isinstance(error, ModuleNotFoundError):
         return str(error)
     if isinstance(error, SyntaxError):

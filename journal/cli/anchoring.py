@@ -41,6 +41,7 @@ def read_anchors(noted: Sequence[str] | None, path: str) -> list[tuple[int, str]
     found = [read_anchor(text) for text in noted or ()]
     if not path:
         return found
+    before = len(found)
     raw = given.read_stdin() if path == "-" else given.read_file(path)
     for number, line in enumerate(raw.decode("utf-8", "replace").splitlines(), 1):
         text = line.strip()
@@ -52,6 +53,12 @@ def read_anchors(noted: Sequence[str] | None, path: str) -> list[tuple[int, str]
             raise UsageError(
                 f"{path}, line {number}: {error.message}", key=error.key, advice=error.advice
             ) from error
+    if len(found) == before:
+        raise UsageError(
+            f"{path}: there is no anchor in it",
+            key="anchors",
+            advice="A line is SEQ:SHA256, as `journal head` prints it. Nothing was checked.",
+        )
     return found
 
 

@@ -65,9 +65,16 @@ def _in(folder: Path) -> Path | None:
     return beside[0] if beside else None
 
 
+def _is_folder(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # links in a circle
+        return False
+
+
 def _journals_in(folder: Path) -> list[Path]:
     try:
-        names = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir())
+        names = sorted(entry.name for entry in os.scandir(folder) if _is_folder(entry))
     except PermissionError:
         # A folder above us that may be passed through but not listed, as /home often is.
         return []

@@ -1,7 +1,8 @@
 """Files that a command writes because somebody named them.
 
 I1  No part of a journal is written over: neither its log, its settings and its other private files,
-    nor a view.
+    nor a view; of a projection of one's own, those views that `journal.yaml` names and state.json,
+    for its code is not run to ask.
 I2  A file is whole or as it was before: it is written beside the old one, and takes its name, its
     mode and its owner once it is whole and on disk. Whatever ends the command before, an error,
     Ctrl-C, `kill`, leaves no other file behind. (`kill -9` may, and the old file is as it was.)
@@ -25,6 +26,7 @@ from journal.errors import JournalError, UsageError
 
 _PRIVATE = (config.FILE_NAME, "log", "snapshots", "quarantine", "witness.json")
 _DESCRIPTORS = ("/dev", "/dev/fd", "/proc/self/fd")
+_STANDARD = {"stdout": "1", "stderr": "2"}
 _STOPPING = (signal.SIGTERM, signal.SIGHUP)
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 _NEW_MODE = 0o666
@@ -40,7 +42,7 @@ def open_target(target: str) -> Generator[BinaryIO]:
     refuse_own(target)
     with _naming(target):
         if os.path.dirname(os.path.abspath(target)) in _DESCRIPTORS:
-            with open(os.open(target, os.O_WRONLY | os.O_TRUNC), "wb") as file:
+            with open(_open_descriptor(target), "wb") as file:
                 yield file
             return
         fd, found = _look(target)
@@ -62,6 +64,15 @@ def _naming(target: str) -> Generator[None]:
         if is_write or error.filename2 == target:
             raise OSError(error.errno, error.strerror, target) from error
         raise
+
+
+def _open_descriptor(target: str) -> int:
+    """Return a descriptor for a name in /dev; one of our own goes on where it stands."""
+    name = os.path.basename(target)
+    number = _STANDARD.get(name, name)
+    if number.isdecimal():
+        return os.dup(int(number))
+    return os.open(target, os.O_WRONLY | os.O_TRUNC)
 
 
 def _look(target: str) -> tuple[int, os.stat_result | None]:
@@ -171,6 +182,8 @@ def _is_own(folder: Path, path: Path) -> bool:
         from projections import catalog
 
         settings = config.read(folder)
-        views = catalog.find(settings.projection).views
-        names = {settings.views.files.get(view.name, view.file) for view in views}
+        names |= set(settings.views.files.values())
+        if settings.projection in catalog.BUILT_IN:
+            views = catalog.find(settings.projection).views
+            names = {settings.views.files.get(view.name, view.file) for view in views}
     return any(os.path.realpath(folder / name) == str(path) for name in names)

@@ -340,10 +340,16 @@ def _append(engine: Any, append: list[_New], shared: int, seqs: dict[int, int]) 
     def moved(cause: int) -> int:
         return cause if cause <= shared else due.get(cause, seqs.get(cause, 0))
 
-    drafts = [
-        msgspec.structs.replace(draft, cause=moved(draft.cause)) if draft.cause and seq else draft
-        for seq, draft in append
-    ]
+    drafts = []
+    for number, (seq, draft) in enumerate(append, first):
+        cause = moved(draft.cause)
+        if draft.cause and not seq and not 0 < cause < number:
+            raise UsageError(
+                f"the cause {draft.cause} of an inserted event is no event before it",
+                key="cause",
+                advice="It is a seq of the source, of an event that stays and stands before.",
+            )
+        drafts.append(msgspec.structs.replace(draft, cause=cause) if draft.cause else draft)
     try:
         engine.append_history(drafts)
     except (UsageError, ProjectionError, Conflict) as error:
